@@ -1,0 +1,25 @@
+"""The errors a user can cause or meet; everything else is a bug."""
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run, with every fault found in it."""
+
+
+class DataMissing(FileNotFoundError):
+    """A data set that is not where it is expected."""
+
+
+class InputError(ValueError):
+    """A tensor that a layer or a likelihood cannot take: which one, what must hold, what came."""
+
+
+class Diverged(ArithmeticError):
+    """Training left the finite numbers."""
+
+    def __init__(self, task: int, epoch: int) -> None:
+        super().__init__(
+            f"task {task}, epoch {epoch}: the loss must stay finite, but became NaN or infinite; "
+            "try a smaller learning rate, a longer warm-up or likelihood 'expected_softmax'."
+        )
+        self.task = task
+        self.epoch = epoch

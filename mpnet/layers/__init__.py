@@ -1,0 +1,77 @@
+"""The contract of a layer family: what a network is built from and how its output is judged.
+
+A network is written once, in terms of a family; what flows between its layers is the family's own value
+(a tensor, a mean with a variance, ...). The family owns the likelihood; protection of old tasks
+belongs to the method.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from mpnet.registry import Registry
+
+FAMILIES = Registry("layer family")
+
+
+class Prediction(NamedTuple):
+    """Class probabilities (batch, classes) and, where the family knows it, their variance."""
+
+    probabilities: Tensor
+    variance: Tensor | None
+
+
+class LayerFamily(ABC):
+    """Makers of layers, each with the arguments of its namesake in torch.nn, and the ends of a network."""
+
+    @abstractmethod
+    def linear(self, in_features: int, out_features: int) -> nn.Module:
+        """An affine map."""
+
+    @abstractmethod
+    def conv2d(self, in_channels: int, out_channels: int, kernel_size: int) -> nn.Module:
+        """A convolution with stride 1 and no padding."""
+
+    @abstractmethod
+    def batch_norm1d(self, num_features: int) -> nn.Module:
+        """Batch normalisation of (batch, features)."""
+
+    @abstractmethod
+    def batch_norm2d(self, num_features: int) -> nn.Module:
+        """Batch normalisation of (batch, channels, height, width)."""
+
+    @abstractmethod
+    def relu(self) -> nn.Module:
+        """Rectification."""
+
+    @abstractmethod
+    def max_pool2d(self, kernel_size: int) -> nn.Module:
+        """Max-pooling with windows side by side."""
+
+    @abstractmethod
+    def dropout(self, p: float) -> nn.Module:
+        """Dropout."""
+
+    @abstractmethod
+    def flatten(self) -> nn.Module:
+        """Images to vectors."""
+
+    @abstractmethod
+    def sequential(self, *layers: nn.Module) -> nn.Module:
+        """Layers one after the other; a family may rearrange them where the result stays the same."""
+
+    @abstractmethod
+    def input(self, x: Tensor, t: int) -> Any:
+        """The value that enters the first layer for a batch of task `t`."""
+
+    @abstractmethod
+    def nll(self, output: Any, labels: Tensor) -> Tensor:
+        """Mean negative log-likelihood of labels under the value that leaves a head."""
+
+    @abstractmethod
+    def predict(self, output: Any) -> Prediction:
+        """Class probabilities from the value that leaves a head."""
+
+    def anneal(self, progress: float) -> None:  # noqa: B027 - most families have nothing to anneal
+        """Set what depends on how much of a task's training is done, 0 to 1."""

@@ -1,0 +1,157 @@
+"""Moments of element-wise activations by a first-order Taylor series: psi(m) and psi'(m)^2 v (Eq. 5).
+
+The derivatives stand here in closed form; no graph is built inside a forward pass. The paper writes
+the same rule for the softmax, which is not element-wise: see `softmax.py`.
+"""
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from mpnet.layers.moment.moments import Moments, as_moments, check_moments
+
+
+class Activation(nn.Module):
+    """An element-wise function; a member gives its value and, where a variance needs it, its slope."""
+
+    def value(self, x: Tensor) -> Tensor:
+        """psi(x)."""
+        raise NotImplementedError
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """psi'(x), which may use value = psi(x)."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor | Moments) -> Moments:
+        """Element by element, any shape."""
+        mean, var = check_moments(self, as_moments(x))
+        value = self.value(mean)
+        if var is None:
+            return Moments(value)
+        return Moments(value, var * self.slope(mean, value).square())
+
+
+class _ReLUMoments(torch.autograd.Function):
+    """Both moments pass where the mean is positive; the output mean itself is the mask kept for backward."""
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, var: Tensor) -> tuple[Tensor, Tensor]:
+        out_mean = F.relu(mean)
+        ctx.save_for_backward(out_mean)
+        return out_mean, torch.ops.aten.threshold_backward(var, out_mean, 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_mean: Tensor, grad_var: Tensor) -> tuple[Tensor, Tensor]:
+        (out_mean,) = ctx.saved_tensors
+        return (
+            torch.ops.aten.threshold_backward(grad_mean, out_mean, 0),
+            torch.ops.aten.threshold_backward(grad_var, out_mean, 0),
+        )
+
+
+class ReLU(nn.Module):
+    """max(x, 0): the variance passes where the mean is positive."""
+
+    is_monotone = True
+
+    def forward(self, x: Tensor | Moments) -> Moments:
+        """Element by element, any shape."""
+        mean, var = check_moments(self, as_moments(x))
+        if var is None:
+            return Moments(F.relu(mean))
+        return Moments(*_ReLUMoments.apply(mean, var))
+
+
+class GaussianReLU(nn.Module):
+    """max(x, 0) with the exact mean and variance of a rectified Gaussian instead of the Taylor series."""
+
+    def forward(self, x: Tensor | Moments) -> Moments:
+        """Element by element, any shape."""
+        mean, var = check_moments(self, as_moments(x))
+        if var is None:
+            return Moments(F.relu(mean))
+        # Below the smallest normal number the ratio mean / sigma would be 0 / 0 where both vanish.
+        sigma = var.clamp_min(torch.finfo(var.dtype).tiny).sqrt()
+        ratio = mean / sigma
+        above = torch.special.ndtr(ratio)
+        density = torch.exp(-0.5 * ratio.square()) / math.sqrt(2 * math.pi)
+        out_mean = mean * above + sigma * density
+        # E[x^2] - E[x]^2, arranged so that it does not cancel for large |ratio|.
+        below = torch.special.ndtr(-ratio)
+        out_var = var * above + out_mean * (mean * below - sigma * density)
+        return Moments(out_mean, out_var.clamp_min(0))  # rounding may leave -1e-8 of the variance
+
+
+class LeakyReLU(Activation):
+    """x where positive, negative_slope * x elsewhere."""
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+
+    def value(self, x: Tensor) -> Tensor:
+        """x or a fraction of it."""
+        return F.leaky_relu(x, self.negative_slope)
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """1 or the fraction."""
+        return torch.where(x > 0, 1.0, self.negative_slope).to(x.dtype)
+
+    def extra_repr(self) -> str:
+        """As torch.nn.LeakyReLU shows it."""
+        return f"negative_slope={self.negative_slope}"
+
+
+class Tanh(Activation):
+    """Hyperbolic tangent."""
+
+    def value(self, x: Tensor) -> Tensor:
+        """tanh(x)."""
+        return torch.tanh(x)
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """1 - tanh(x)^2."""
+        return 1 - value.square()
+
+
+class Sigmoid(Activation):
+    """Logistic function."""
+
+    def value(self, x: Tensor) -> Tensor:
+        """1 / (1 + exp(-x))."""
+        return torch.sigmoid(x)
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """s (1 - s)."""
+        return value * (1 - value)
+
+
+class GELU(Activation):
+    """x Phi(x), with the Gaussian distribution function Phi."""
+
+    def value(self, x: Tensor) -> Tensor:
+        """x Phi(x)."""
+        return F.gelu(x)
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """Phi(x) + x phi(x)."""
+        density = torch.exp(-0.5 * x.square()) / math.sqrt(2 * math.pi)
+        return torch.special.ndtr(x) + x * density
+
+
+class SiLU(Activation):
+    """x sigmoid(x)."""
+
+    def value(self, x: Tensor) -> Tensor:
+        """x sigmoid(x)."""
+        return F.silu(x)
+
+    def slope(self, x: Tensor, value: Tensor) -> Tensor:
+        """s (1 + x (1 - s))."""
+        gate = torch.sigmoid(x)
+        return gate * (1 + x * (1 - gate))

@@ -1,0 +1,144 @@
+"""A deterministic torch.nn network turned into its moment twin."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from mpnet.errors import ConfigError
+from mpnet.layers.moment import activation, batchnorm, pool, shape
+from mpnet.layers.moment.conv import Conv2d
+from mpnet.layers.moment.dropout import Dropout
+from mpnet.layers.moment.linear import Linear
+from mpnet.layers.moment.moments import name_layers
+from mpnet.layers.moment.softmax import Softmax
+
+
+def from_torch(module: nn.Module, *, rho: float = -12.0) -> nn.Module:
+    """The network with every layer replaced by its moment rule: means copied, variances softplus(rho).
+
+    The original is left as it is. Containers of any class are kept with their own `forward`, which may use the
+    layers and `+`. A layer without a rule is an error that lists them all.
+
+    Args:
+        module: a network of torch.nn layers, in any nesting.
+        rho: initial value behind every variance.
+    """
+    missing: list[str] = []
+    twin = _converted(copy.deepcopy(module), "", rho, missing)
+    if missing:
+        known = ", ".join(sorted(c.__name__ for c in _RULES))
+        raise ConfigError(
+            f"from_torch: every layer must have a moment rule, but got {'; '.join(missing)}. "
+            f"There are rules for {known}."
+        )
+    name_layers(twin)
+    return twin
+
+
+def _converted(module: nn.Module, path: str, rho: float, missing: list[str]) -> nn.Module:
+    rule = _RULES.get(type(module))
+    if rule is not None:
+        try:
+            return rule(module, rho).train(module.training)
+        except ConfigError as fault:
+            missing.append(f"{path or 'the network'} ({fault})")
+            return module
+    children = list(module.named_children())
+    if not children or next(module.parameters(recurse=False), None) is not None:
+        missing.append(f"{path or 'the network'} ({type(module).__name__})")
+        return module
+    for name, child in children:
+        setattr(module, name, _converted(child, f"{path}.{name}".lstrip("."), rho, missing))
+    if type(module) is nn.Sequential:
+        return nn.Sequential(*pool.pool_first(list(module))).train(module.training)
+    return module
+
+
+def _linear(layer: nn.Linear, rho: float) -> nn.Module:
+    twin = Linear(layer.in_features, layer.out_features, layer.bias is not None, rho=rho)
+    return _with_means(twin, layer)
+
+
+def _conv2d(layer: nn.Conv2d, rho: float) -> nn.Module:
+    if layer.padding_mode != "zeros":
+        raise ConfigError(f"Conv2d: padding_mode must be 'zeros', but got {layer.padding_mode!r}")
+    sizes: tuple[Any, ...] = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+    has_bias = layer.bias is not None
+    twin = Conv2d(layer.in_channels, layer.out_channels, *sizes, layer.groups, has_bias, rho=rho)
+    return _with_means(twin, layer)
+
+
+@torch.no_grad()
+def _with_means(twin: Linear | Conv2d, layer: nn.Linear | nn.Conv2d) -> nn.Module:
+    """Copy weights into means; dtype and device follow the original."""
+    twin.to(layer.weight)
+    twin.weight.mean.copy_(layer.weight)
+    if twin.bias is not None:
+        twin.bias.mean.copy_(layer.bias)
+    return twin
+
+
+def _batch_norm(rule: type[nn.Module]) -> Callable[[Any, float], nn.Module]:
+    def convert(layer: nn.BatchNorm1d | nn.BatchNorm2d, rho: float) -> nn.Module:
+        twin = rule(
+            layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats
+        )
+        twin.load_state_dict(layer.state_dict())
+        return twin.to(next(iter(layer.state_dict().values()), torch.empty(0)))
+
+    return convert
+
+
+def _without_state(rule: type[nn.Module], *attributes: str) -> Callable[[Any, float], nn.Module]:
+    """For a layer that its arguments describe completely."""
+
+    def convert(layer: nn.Module, rho: float) -> nn.Module:
+        return rule(*(getattr(layer, name) for name in attributes))
+
+    return convert
+
+
+def _gelu(layer: nn.GELU, rho: float) -> nn.Module:
+    if layer.approximate != "none":
+        raise ConfigError(f"GELU: approximate must be 'none', but got {layer.approximate!r}")
+    return activation.GELU()
+
+
+def _softmax(layer: nn.Softmax, rho: float) -> nn.Module:
+    if layer.dim not in (-1, 1):
+        raise ConfigError(f"Softmax: dim must be the last one, but got {layer.dim}")
+    return Softmax()
+
+
+_RULES: dict[type[nn.Module], Callable[[Any, float], nn.Module]] = {
+    nn.Linear: _linear,
+    nn.Conv2d: _conv2d,
+    nn.BatchNorm1d: _batch_norm(batchnorm.BatchNorm1d),
+    nn.BatchNorm2d: _batch_norm(batchnorm.BatchNorm2d),
+    nn.ReLU: _without_state(activation.ReLU),
+    nn.LeakyReLU: _without_state(activation.LeakyReLU, "negative_slope"),
+    nn.Tanh: _without_state(activation.Tanh),
+    nn.Sigmoid: _without_state(activation.Sigmoid),
+    nn.GELU: _gelu,
+    nn.SiLU: _without_state(activation.SiLU),
+    nn.MaxPool2d: _without_state(
+        pool.MaxPool2d, "kernel_size", "stride", "padding", "dilation", "ceil_mode"
+    ),
+    nn.AvgPool2d: _without_state(
+        pool.AvgPool2d,
+        "kernel_size",
+        "stride",
+        "padding",
+        "ceil_mode",
+        "count_include_pad",
+        "divisor_override",
+    ),
+    nn.AdaptiveAvgPool2d: _without_state(pool.AdaptiveAvgPool2d, "output_size"),
+    nn.Dropout: _without_state(Dropout, "p"),
+    nn.Flatten: _without_state(shape.Flatten, "start_dim", "end_dim"),
+    nn.Identity: _without_state(nn.Identity),
+    nn.Softmax: _softmax,
+}

@@ -1,0 +1,119 @@
+"""The moment layers as a family that networks are built from."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from mpnet.errors import ConfigError
+from mpnet.layers import FAMILIES, LayerFamily, Prediction
+from mpnet.layers.moment.activation import GaussianReLU, ReLU
+from mpnet.layers.moment.batchnorm import BatchNorm1d, BatchNorm2d
+from mpnet.layers.moment.conv import Conv2d
+from mpnet.layers.moment.dropout import Dropout
+from mpnet.layers.moment.likelihood import ExpectedSoftmax, Gaussian, Likelihood
+from mpnet.layers.moment.linear import Linear
+from mpnet.layers.moment.moments import Moments
+from mpnet.layers.moment.pool import MaxPool2d, pool_first
+from mpnet.layers.moment.shape import Flatten
+from mpnet.layers.moment.softmax import Softmax
+
+RELUS = {"taylor": ReLU, "gaussian": GaussianReLU}
+
+
+@FAMILIES.register("moment")
+class MomentLayers(LayerFamily):
+    """Layers that map a mean and a variance to a mean and a variance.
+
+    Args:
+        rho: initial value behind every parameter's variance; the paper searches -10 to -18.
+        likelihood: "expected_softmax" (a bound on logits that cannot saturate) or "gaussian" (the paper's).
+        relu: "taylor" (the paper's first-order rule) or "gaussian" (exact for Gaussian inputs).
+        jitter: floor of the Gaussian likelihood's covariance.
+        jitter_start: floor at the start of each task; equal to `jitter` for no schedule.
+        jitter_until: share of a task's training after which the floor is `jitter`.
+        covariance: of the Gaussian likelihood, "full" or "diagonal".
+    """
+
+    def __init__(
+        self,
+        *,
+        rho: float = -12.0,
+        likelihood: Literal["expected_softmax", "gaussian"] = "expected_softmax",
+        relu: Literal["taylor", "gaussian"] = "taylor",
+        jitter: float = 1e-3,
+        jitter_start: float = 0.1,
+        jitter_until: float = 0.5,
+        covariance: Literal["full", "diagonal"] = "full",
+    ) -> None:
+        if relu not in RELUS:
+            raise ConfigError(f"layers.relu: must be one of {', '.join(RELUS)}, but got {relu!r}.")
+        if likelihood not in ("expected_softmax", "gaussian"):
+            raise ConfigError(
+                f"layers.likelihood: must be expected_softmax or gaussian, but got {likelihood!r}."
+            )
+        self.rho = rho
+        self._relu = RELUS[relu]
+        self.likelihood: Likelihood = ExpectedSoftmax()
+        if likelihood == "gaussian":
+            self.likelihood = Gaussian(
+                jitter=jitter,
+                jitter_start=jitter_start,
+                jitter_until=jitter_until,
+                covariance=covariance,
+            )
+        self._softmax = Softmax()
+
+    def linear(self, in_features: int, out_features: int) -> nn.Module:
+        """Gaussian affine map."""
+        return Linear(in_features, out_features, rho=self.rho)
+
+    def conv2d(self, in_channels: int, out_channels: int, kernel_size: int) -> nn.Module:
+        """Gaussian convolution."""
+        return Conv2d(in_channels, out_channels, kernel_size, rho=self.rho)
+
+    def batch_norm1d(self, num_features: int) -> nn.Module:
+        """Normalisation of both moments by the batch's means."""
+        return BatchNorm1d(num_features)
+
+    def batch_norm2d(self, num_features: int) -> nn.Module:
+        """Normalisation of both moments by the batch's means, per channel."""
+        return BatchNorm2d(num_features)
+
+    def relu(self) -> nn.Module:
+        """Rectification by the chosen rule."""
+        return self._relu()
+
+    def max_pool2d(self, kernel_size: int) -> nn.Module:
+        """The variance at the largest mean."""
+        return MaxPool2d(kernel_size)
+
+    def dropout(self, p: float) -> nn.Module:
+        """One mask for both moments."""
+        return Dropout(p)
+
+    def flatten(self) -> nn.Module:
+        """Both moments reshaped alike."""
+        return Flatten()
+
+    def sequential(self, *layers: nn.Module) -> nn.Module:
+        """In order, but with max-pooling before a monotone activation: the same moments for less work."""
+        return nn.Sequential(*pool_first(layers))
+
+    def input(self, x: Tensor, t: int) -> Moments:
+        """A deterministic input; images with their channels last in memory, as convolutions are fastest."""
+        return Moments(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x)
+
+    def nll(self, output: Moments, labels: Tensor) -> Tensor:
+        """By the chosen likelihood."""
+        nll: Tensor = self.likelihood(output, labels)
+        return nll
+
+    def predict(self, output: Moments) -> Prediction:
+        """Softmax of the mean logits and its first-order variance."""
+        p = self._softmax(output)
+        return Prediction(p.mean, p.dense_var)
+
+    def anneal(self, progress: float) -> None:
+        """Move the likelihood's floor."""
+        self.likelihood.anneal(progress)

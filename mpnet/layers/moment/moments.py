@@ -1,0 +1,101 @@
+"""What flows between the layers of a moment network: a mean and a variance per element."""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mpnet.errors import InputError
+
+_validating = ContextVar("validating", default=True)
+
+
+class Moments(NamedTuple):
+    """Mean and diagonal variance of an activation; `var` is None where it is exactly zero.
+
+    None rather than a tensor of zeros, so that a deterministic input costs no multiplication with it.
+    """
+
+    mean: Tensor
+    var: Tensor | None = None
+
+    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
+        """Sum of two independent activations: means add, variances add."""
+        if self.var is None or other.var is None:
+            return Moments(self.mean + other.mean, other.var if self.var is None else self.var)
+        return Moments(self.mean + other.mean, self.var + other.var)
+
+    @property
+    def dense_var(self) -> Tensor:
+        """The variance as a tensor, zeros included."""
+        return torch.zeros_like(self.mean) if self.var is None else self.var
+
+
+def as_moments(x: Tensor | Moments) -> Moments:
+    """A tensor is an activation without variance."""
+    return x if isinstance(x, Moments) else Moments(x)
+
+
+@contextlib.contextmanager
+def validation(enabled: bool) -> Iterator[None]:
+    """Switch the checks of values (NaN, negative variance, label range) on or off; shapes are always checked.
+
+    They cost a reduction per layer and, on a GPU, a wait for it; a training loop that has checked its data
+    once and watches its loss can do without.
+    """
+    token = _validating.set(enabled)
+    try:
+        yield
+    finally:
+        _validating.reset(token)
+
+
+def is_validating() -> bool:
+    """Whether values are checked here and now."""
+    return _validating.get()
+
+
+def check_moments(layer: nn.Module, x: Moments) -> Moments:
+    """Raise unless the moments belong together and, where values are checked, are finite and var >= 0."""
+    mean, var = x
+    if var is not None and var.shape != mean.shape:
+        raise InputError(
+            f"{describe(layer)}: mean and variance must have one shape, "
+            f"but got {tuple(mean.shape)} and {tuple(var.shape)}."
+        )
+    if is_validating() and mean.numel():
+        _check_values(layer, mean.detach(), None if var is None else var.detach())
+    return x
+
+
+def _check_values(layer: nn.Module, mean: Tensor, var: Tensor | None) -> None:
+    # A sum is NaN or infinite as soon as one element is; it is the cheapest reduction.
+    if not torch.isfinite(mean.sum()) and not (finite := torch.isfinite(mean)).all():
+        n_bad = int((~finite).sum())
+        raise InputError(
+            f"{describe(layer)}: the mean must be finite, but {n_bad} of {mean.numel()} elements are "
+            "NaN or infinite; look at the layer before, or at the data."
+        )
+    if var is None:
+        return
+    low, high = torch.aminmax(var)
+    if not low >= 0 or not torch.isfinite(high):
+        raise InputError(
+            f"{describe(layer)}: the variance must be finite and >= 0, "
+            f"but its smallest element is {low.item():.4g} and its largest {high.item():.4g}."
+        )
+
+
+def describe(layer: nn.Module) -> str:
+    """A layer's place in its network (where known), its class and its sizes."""
+    where = getattr(layer, "path", "")
+    return f"{where + ': ' if where else ''}{type(layer).__name__}({layer.extra_repr()})"
+
+
+def name_layers(root: nn.Module) -> None:
+    """Tell every layer its place below `root`, for error messages."""
+    for path, module in root.named_modules():
+        module.path = path  # type: ignore[assignment]

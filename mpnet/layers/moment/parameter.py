@@ -1,0 +1,129 @@
+"""A tensor of independent Gaussian parameters, with the prior it is held against."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+
+import torch
+from torch import Tensor, nn
+
+from mpnet import gaussian
+from mpnet.errors import InputError
+
+_shared: ContextVar[dict[int, tuple[Tensor, Tensor]] | None] = ContextVar("shared_variances", default=None)
+
+
+@contextlib.contextmanager
+def shared_variances() -> Iterator[None]:
+    """Compute each variance once in this block, for the layers and for the KL alike.
+
+    For one training step up to the optimiser: within the block the parameters must not change. The same
+    idea as torch.nn.utils.parametrize.cached.
+    """
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+class GaussianParameter(nn.Module):
+    """Weights or biases with a posterior N(mean, softplus(rho)) and a prior N(prior_mean, prior_var) each.
+
+    The prior is state: PPBI replaces it after every task, so it is saved with the network.
+    """
+
+    prior_mean: Tensor
+    prior_var: Tensor
+
+    def __init__(self, mean: Tensor, rho: float) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(mean)
+        self.rho = nn.Parameter(torch.full_like(mean, rho))
+        self.register_buffer("prior_mean", torch.zeros_like(mean))
+        self.register_buffer("prior_var", torch.ones_like(mean))
+
+    @property
+    def var(self) -> Tensor:
+        """Posterior variance."""
+        if _shared.get() is None:
+            return gaussian.variance(self.rho)
+        return self._var_and_slope()[0]
+
+    def _var_and_slope(self) -> tuple[Tensor, Tensor]:
+        shared = _shared.get()
+        if shared is None:
+            return gaussian.variance_and_slope(self.rho)
+        if id(self) not in shared:
+            shared[id(self)] = gaussian.variance_and_slope(self.rho)
+        return shared[id(self)]
+
+    @property
+    def log_var(self) -> Tensor:
+        """Logarithm of the posterior variance, finite even where the variance underflows."""
+        return gaussian.log_variance(self.rho)
+
+    @property
+    def snr(self) -> Tensor:
+        """|mean| / var."""
+        return gaussian.snr(self.mean, self.var)
+
+    def kl(self) -> Tensor:
+        """KL of each posterior against its prior."""
+        return gaussian.kl(self.mean, self.var, self.prior_mean, self.prior_var)
+
+    def total_kl(self, tau: float | Tensor = 1.0) -> Tensor:
+        """Sum of tau * KL; `tau` is a scalar or one weight per parameter."""
+        return gaussian.total_kl(self.mean, self.var, self.prior_mean, self.prior_var, tau)
+
+    def add_kl_gradient(self, tau: float | Tensor) -> None:
+        """Add the gradient of `total_kl(tau)` to those of mean and rho, where they are trained."""
+        if self.mean.requires_grad and self.rho.requires_grad:
+            prior = (self.prior_mean, self.prior_var)
+            gaussian.add_kl_gradient(self.mean, self.rho, self._var_and_slope(), prior, tau)
+
+    @torch.no_grad()
+    def set_prior_to_posterior(self) -> None:
+        """prior := posterior, bit for bit."""
+        self.prior_mean.copy_(self.mean)
+        self.prior_var.copy_(self.var)
+
+    def extra_repr(self) -> str:
+        """The shape, as torch.nn shows sizes."""
+        return f"{tuple(self.mean.shape)}"
+
+
+def gaussian_parameters(module: nn.Module) -> list[GaussianParameter]:
+    """All Gaussian parameters below `module`, in the order of registration."""
+    return [m for m in module.modules() if isinstance(m, GaussianParameter)]
+
+
+def total_kl(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) -> Tensor:
+    """Sum of tau * KL over all parameters of `members`.
+
+    Args:
+        members: usually `gaussian_parameters(network)`.
+        tau: one weight for all, or a flat vector with one weight per parameter, in order.
+    """
+    return torch.stack([m.total_kl(w) for m, w in _weighted(members, tau)]).sum()
+
+
+def add_kl_gradient(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) -> None:
+    """Add the gradient of `total_kl(members, tau)` to the parameters' gradients: call it after backward."""
+    for member, weight in _weighted(members, tau):
+        member.add_kl_gradient(weight)
+
+
+def _weighted(
+    members: Sequence[GaussianParameter], tau: float | Tensor
+) -> Iterator[tuple[GaussianParameter, float | Tensor]]:
+    """Each member with its share of tau."""
+    if not isinstance(tau, Tensor) or tau.ndim == 0:
+        yield from ((m, tau) for m in members)
+        return
+    sizes = [m.mean.numel() for m in members]
+    if tau.shape != (sum(sizes),):
+        raise InputError(
+            f"total_kl: tau must be a number or have shape ({sum(sizes)},), but got {tuple(tau.shape)}."
+        )
+    yield from ((m, w.view_as(m.mean)) for m, w in zip(members, tau.split(sizes), strict=True))

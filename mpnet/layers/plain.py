@@ -1,0 +1,60 @@
+"""Deterministic layers: values are tensors, layers are torch.nn's own, the likelihood is the cross-entropy."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mpnet.layers import FAMILIES, LayerFamily, Prediction
+
+
+@FAMILIES.register("plain")
+class PlainLayers(LayerFamily):
+    """torch.nn as it is."""
+
+    def linear(self, in_features: int, out_features: int) -> nn.Module:
+        """torch.nn.Linear."""
+        return nn.Linear(in_features, out_features)
+
+    def conv2d(self, in_channels: int, out_channels: int, kernel_size: int) -> nn.Module:
+        """torch.nn.Conv2d."""
+        return nn.Conv2d(in_channels, out_channels, kernel_size)
+
+    def batch_norm1d(self, num_features: int) -> nn.Module:
+        """torch.nn.BatchNorm1d."""
+        return nn.BatchNorm1d(num_features)
+
+    def batch_norm2d(self, num_features: int) -> nn.Module:
+        """torch.nn.BatchNorm2d."""
+        return nn.BatchNorm2d(num_features)
+
+    def relu(self) -> nn.Module:
+        """torch.nn.ReLU."""
+        return nn.ReLU()
+
+    def max_pool2d(self, kernel_size: int) -> nn.Module:
+        """torch.nn.MaxPool2d."""
+        return nn.MaxPool2d(kernel_size)
+
+    def dropout(self, p: float) -> nn.Module:
+        """torch.nn.Dropout."""
+        return nn.Dropout(p)
+
+    def flatten(self) -> nn.Module:
+        """torch.nn.Flatten."""
+        return nn.Flatten()
+
+    def sequential(self, *layers: nn.Module) -> nn.Module:
+        """torch.nn.Sequential."""
+        return nn.Sequential(*layers)
+
+    def input(self, x: Tensor, t: int) -> Tensor:
+        """The batch itself; images with their channels last in memory, which is how convolutions are fastest."""
+        return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+
+    def nll(self, output: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy."""
+        return F.cross_entropy(output, labels)
+
+    def predict(self, output: Tensor) -> Prediction:
+        """Softmax."""
+        return Prediction(output.softmax(-1), None)

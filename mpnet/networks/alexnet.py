@@ -1,0 +1,62 @@
+"""The small AlexNet for 32x32 images that HAT introduced and the paper's rivals use."""
+
+from mpnet.errors import ConfigError
+from mpnet.layers import LayerFamily
+from mpnet.networks._base import NETWORKS, Trunk
+
+_DROPOUT = (0.2, 0.2, 0.5, 0.5, 0.5)  # HAT's rates, one per layer
+_FILTERS = (64, 128, 256)
+_HIDDEN = 2048
+
+
+@NETWORKS.register("alexnet")
+def alexnet(
+    layers: LayerFamily,
+    input_shape: tuple[int, ...],
+    *,
+    batch_norm: bool = False,
+    dropout: bool = False,
+) -> Trunk:
+    """Three convolutions with 2x2 max-pooling, then two hidden layers of 2048 units.
+
+    Each convolution is followed by (batch norm,) ReLU, (dropout) and pooling. For 32x32 images the kernels are 4, 3 and 2
+    wide and 1024 features reach the first hidden layer.
+
+    Args:
+        layers: the family to build from.
+        input_shape: (channels, height, width) of square images.
+        batch_norm: normalise after every convolution and hidden layer.
+        dropout: drop units at HAT's rates.
+    """
+    channels, size = _check_shape(input_shape)
+    modules = []
+    rates = iter(_DROPOUT if dropout else (0.0,) * len(_DROPOUT))
+    for n_out, kernel in zip(_FILTERS, (size // 8, size // 10, 2), strict=True):
+        modules.append(layers.conv2d(channels, n_out, kernel))
+        if batch_norm:
+            modules.append(layers.batch_norm2d(n_out))
+        modules.append(layers.relu())
+        if rate := next(rates):
+            modules.append(layers.dropout(rate))
+        modules.append(layers.max_pool2d(2))
+        channels, size = n_out, (size - kernel + 1) // 2
+    modules.append(layers.flatten())
+    n_in = channels * size * size
+    for rate in rates:
+        modules.append(layers.linear(n_in, _HIDDEN))
+        if batch_norm:
+            modules.append(layers.batch_norm1d(_HIDDEN))
+        modules.append(layers.relu())
+        if rate:
+            modules.append(layers.dropout(rate))
+        n_in = _HIDDEN
+    return Trunk(layers.sequential(*modules), input_shape, n_in)
+
+
+def _check_shape(input_shape: tuple[int, ...]) -> tuple[int, int]:
+    if len(input_shape) != 3 or input_shape[1] != input_shape[2] or input_shape[1] < 20:
+        raise ConfigError(
+            "network alexnet: images must be square and at least 20 pixels wide, (channels, size, size), "
+            f"but got {input_shape}; for smaller ones use network mlp."
+        )
+    return input_shape[0], input_shape[1]

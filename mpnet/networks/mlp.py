@@ -1,0 +1,33 @@
+"""Fully connected network."""
+
+import math
+from collections.abc import Sequence
+
+from mpnet.errors import ConfigError
+from mpnet.layers import LayerFamily
+from mpnet.networks._base import NETWORKS, Trunk
+
+
+@NETWORKS.register("mlp")
+def mlp(
+    layers: LayerFamily,
+    input_shape: tuple[int, ...],
+    *,
+    hidden: Sequence[int] = (800, 800),
+    batch_norm: bool = False,
+    dropout: float = 0.0,
+) -> Trunk:
+    """Hidden layers of linear, (batch norm,) ReLU (and dropout); the paper's has two of 800 units."""
+    if not hidden or any(n < 1 for n in hidden):
+        raise ConfigError(f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}.")
+    modules = [layers.flatten()]
+    n_in = math.prod(input_shape)
+    for n_out in hidden:
+        modules.append(layers.linear(n_in, n_out))
+        if batch_norm:
+            modules.append(layers.batch_norm1d(n_out))
+        modules.append(layers.relu())
+        if dropout:
+            modules.append(layers.dropout(dropout))
+        n_in = n_out
+    return Trunk(layers.sequential(*modules), input_shape, n_in)
