@@ -13,8 +13,9 @@ logger = logging.getLogger(__name__)
 def keep_freed_memory() -> bool:
     """Let this process reuse freed memory instead of returning it; says whether that could be set.
 
-    glibc maps every large tensor anew, and the page faults of touching it cost more than the arithmetic: a ReLU over
-    100 MB takes 46 ms instead of 8. Only for processes that train on a CPU; a no-op elsewhere than with glibc.
+    glibc maps every large tensor anew, and the page faults of touching it cost more than the
+    arithmetic: a ReLU over 100 MB takes 46 ms instead of 8. Only for processes that train on a
+    CPU; a no-op elsewhere than with glibc.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

@@ -1,7 +1,8 @@
 """Gaussian posteriors over single parameters: variance, log-variance, SNR, KL.
 
-Everything is in terms of `rho`, the trained value behind a variance: var = softplus(rho). The paper searches
-rho between -10 and -18, where `log(1 + exp(rho))` is already 0 in single precision and softplus is not.
+Everything is in terms of `rho`, the trained value behind a variance: var = softplus(rho). The
+paper searches rho between -10 and -18, where `log(1 + exp(rho))` is already 0 in single precision
+and softplus is not.
 """
 
 from typing import Any
@@ -34,12 +35,12 @@ class _VarianceAndSlope(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_var: Tensor, _: Tensor) -> Tensor:
         (slope,) = ctx.saved_tensors
-        return grad_var * slope  # type: ignore[no-any-return]
+        return grad_var * slope
 
 
 def variance_and_slope(rho: Tensor) -> tuple[Tensor, Tensor]:
     """softplus(rho) and d softplus(rho) / d rho; the slope itself has no gradient."""
-    return _VarianceAndSlope.apply(rho)  # type: ignore[no-any-return]
+    return _VarianceAndSlope.apply(rho)
 
 
 def inverse_variance(var: float) -> float:
@@ -56,15 +57,16 @@ def log_variance(rho: Tensor) -> Tensor:
 
 
 def snr(mean: Tensor, var: Tensor) -> Tensor:
-    """Signal-to-noise ratio as the paper defines it: |mean| over the variance (not over its root)."""
+    """Signal-to-noise ratio as the paper defines it: |mean| over the variance, not its root."""
     return mean.abs() / var
 
 
 def kl(mean: Tensor, var: Tensor, prior_mean: Tensor, prior_var: Tensor) -> Tensor:
     """KL[q || p] of every single parameter.
 
-    The paper's Eq. 6 divides the squared shift of the mean by the variance of q; the divergence of two
-    Gaussians divides by that of p, and so do we: as printed it is 1e8 at the start of training.
+    The paper's Eq. 6 divides the squared shift of the mean by the variance of q; the divergence of
+    two Gaussians divides by that of p, and so do we: as printed it is 1e8 at the start of
+    training.
     """
     ratio = var / prior_var
     return 0.5 * (ratio - 1 - ratio.log() + (mean - prior_mean).square() / prior_var)

@@ -1,7 +1,7 @@
 """Names in a YAML file to the classes and builders they stand for."""
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from mpnet.errors import ConfigError
@@ -38,7 +38,7 @@ class Registry:
         return name in self._members
 
 
-def did_you_mean(word: str, known: "Iterator[str] | dict[str, Callable[..., object]]") -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known word, or all of them."""
     words = sorted(known)
     near = difflib.get_close_matches(word, words, n=1)

@@ -1,8 +1,8 @@
 """The contract of a layer family: what a network is built from and how its output is judged.
 
-A network is written once, in terms of a family; what flows between its layers is the family's own value
-(a tensor, a mean with a variance, ...). The family owns the likelihood; protection of old tasks
-belongs to the method.
+A network is written once, in terms of a family; what flows between its layers is the family's own
+value (a tensor, a mean with a variance, ...). The family owns the likelihood; protection of old
+tasks belongs to the method.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ class Prediction(NamedTuple):
 
 
 class LayerFamily(ABC):
-    """Makers of layers, each with the arguments of its namesake in torch.nn, and the ends of a network."""
+    """Makers of layers, named after those of torch.nn, and the two ends of a network."""
 
     @abstractmethod
     def linear(self, in_features: int, out_features: int) -> nn.Module:
@@ -59,7 +59,7 @@ class LayerFamily(ABC):
 
     @abstractmethod
     def sequential(self, *layers: nn.Module) -> nn.Module:
-        """Layers one after the other; a family may rearrange them where the result stays the same."""
+        """Layers in order; a family may rearrange them where the result stays the same."""
 
     @abstractmethod
     def input(self, x: Tensor, t: int) -> Any:

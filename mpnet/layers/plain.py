@@ -1,4 +1,4 @@
-"""Deterministic layers: values are tensors, layers are torch.nn's own, the likelihood is the cross-entropy."""
+"""Deterministic layers: torch.nn as it is, with the cross-entropy as likelihood."""
 
 import torch
 import torch.nn.functional as F
@@ -48,7 +48,7 @@ class PlainLayers(LayerFamily):
         return nn.Sequential(*layers)
 
     def input(self, x: Tensor, t: int) -> Tensor:
-        """The batch itself; images with their channels last in memory, which is how convolutions are fastest."""
+        """The batch; images in the memory format in which convolutions are fastest."""
         return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
     def nll(self, output: Tensor, labels: Tensor) -> Tensor:

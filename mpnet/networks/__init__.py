@@ -17,6 +17,6 @@ def build_network(
     n_classes: Sequence[int],
     **options: Any,
 ) -> Network:
-    """The registered architecture on images of `input_shape` (channels, height, width), one head per task."""
+    """The registered architecture for images (channels, height, width), one head per task."""
     trunk: Trunk = NETWORKS[name](layers, input_shape, **options)  # type: ignore[assignment]
     return Network(layers, trunk, n_classes)

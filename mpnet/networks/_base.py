@@ -30,14 +30,15 @@ class Network(nn.Module):
         self.trunk = trunk.body
         self.heads = nn.ModuleList(layers.linear(trunk.n_features, n) for n in n_classes)
         for path, module in self.named_modules():
-            module.path = path  # type: ignore[assignment]  # for error messages
+            module.path = path  # for error messages
 
     def forward(self, x: Tensor, t: int) -> Any:
         """(batch, *input_shape) to the family's value for the classes of task `t`."""
         if tuple(x.shape[1:]) != self.input_shape:
             expected = ", ".join(map(str, self.input_shape))
             raise InputError(
-                f"Network: the input must have shape (batch, {expected}), but got {tuple(x.shape)}."
+                f"Network: the input must have shape (batch, {expected}), "
+                f"but got {tuple(x.shape)}."
             )
         if not 0 <= t < len(self.heads):
             raise InputError(

@@ -19,8 +19,8 @@ def alexnet(
 ) -> Trunk:
     """Three convolutions with 2x2 max-pooling, then two hidden layers of 2048 units.
 
-    Each convolution is followed by (batch norm,) ReLU, (dropout) and pooling. For 32x32 images the kernels are 4, 3 and 2
-    wide and 1024 features reach the first hidden layer.
+    Each convolution is followed by (batch norm,) ReLU, (dropout) and pooling. For 32x32 images the
+    kernels are 4, 3 and 2 wide and 1024 features reach the first hidden layer.
 
     Args:
         layers: the family to build from.
@@ -56,7 +56,7 @@ def alexnet(
 def _check_shape(input_shape: tuple[int, ...]) -> tuple[int, int]:
     if len(input_shape) != 3 or input_shape[1] != input_shape[2] or input_shape[1] < 20:
         raise ConfigError(
-            "network alexnet: images must be square and at least 20 pixels wide, (channels, size, size), "
+            "network alexnet: images must be square and at least 20 pixels wide, "
             f"but got {input_shape}; for smaller ones use network mlp."
         )
     return input_shape[0], input_shape[1]

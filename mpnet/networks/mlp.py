@@ -17,9 +17,11 @@ def mlp(
     batch_norm: bool = False,
     dropout: float = 0.0,
 ) -> Trunk:
-    """Hidden layers of linear, (batch norm,) ReLU (and dropout); the paper's has two of 800 units."""
+    """Hidden layers of linear, (batch norm,) ReLU, (dropout); the paper's has two of 800."""
     if not hidden or any(n < 1 for n in hidden):
-        raise ConfigError(f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}.")
+        raise ConfigError(
+            f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}."
+        )
     modules = [layers.flatten()]
     n_in = math.prod(input_shape)
     for n_out in hidden:

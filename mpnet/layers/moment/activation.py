@@ -1,7 +1,7 @@
-"""Moments of element-wise activations by a first-order Taylor series: psi(m) and psi'(m)^2 v (Eq. 5).
+"""Moments of element-wise activations to first order: psi(m) and psi'(m)^2 v (Eq. 5).
 
-The derivatives stand here in closed form; no graph is built inside a forward pass. The paper writes
-the same rule for the softmax, which is not element-wise: see `softmax.py`.
+The derivatives stand here in closed form; no graph is built inside a forward pass. The paper
+writes the same rule for the softmax, which is not element-wise: see `softmax.py`.
 """
 
 import math
@@ -16,7 +16,7 @@ from mpnet.layers.moment.moments import Moments, as_moments, check_moments
 
 
 class Activation(nn.Module):
-    """An element-wise function; a member gives its value and, where a variance needs it, its slope."""
+    """An element-wise function, given by its value and its slope."""
 
     def value(self, x: Tensor) -> Tensor:
         """psi(x)."""
@@ -36,7 +36,7 @@ class Activation(nn.Module):
 
 
 class _ReLUMoments(torch.autograd.Function):
-    """Both moments pass where the mean is positive; the output mean itself is the mask kept for backward."""
+    """Both moments pass where the mean is positive; the output mean is the mask for backward."""
 
     @staticmethod
     def forward(ctx: Any, mean: Tensor, var: Tensor) -> tuple[Tensor, Tensor]:
@@ -68,7 +68,7 @@ class ReLU(nn.Module):
 
 
 class GaussianReLU(nn.Module):
-    """max(x, 0) with the exact mean and variance of a rectified Gaussian instead of the Taylor series."""
+    """max(x, 0) with the exact mean and variance of a rectified Gaussian."""
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""

@@ -1,4 +1,4 @@
-"""What the affine layers share: Gaussian weights, an optional Gaussian bias, their initial values."""
+"""What the affine layers share: Gaussian weights and biases, and their initial values."""
 
 import math
 

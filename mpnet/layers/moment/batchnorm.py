@@ -10,8 +10,9 @@ from mpnet.layers.moment.moments import Moments, as_moments, check_moments, desc
 class _BatchNorm(nn.Module):
     """Normalise both moments by the statistics of the batch's means (Eq. 4), then scale and shift.
 
-    Scale and shift are ordinary parameters: the paper gives them no distribution. Running statistics are
-    used at evaluation, as everywhere else in torch; arguments as in torch.nn.BatchNorm2d.
+    Scale and shift are ordinary parameters: the paper gives them no distribution. Running
+    statistics are used at evaluation, as everywhere else in torch; arguments as in
+    torch.nn.BatchNorm2d.
     """
 
     ndims: tuple[int, ...]
@@ -58,7 +59,11 @@ class _BatchNorm(nn.Module):
         return center, spread
 
     def _track(self, center: Tensor, spread: Tensor, n: int) -> None:
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
+        if (
+            self.running_mean is None
+            or self.running_var is None
+            or self.num_batches_tracked is None
+        ):
             return
         self.num_batches_tracked += 1
         rate = 1 / self.num_batches_tracked if self.momentum is None else self.momentum
@@ -69,18 +74,20 @@ class _BatchNorm(nn.Module):
         shape = tuple(x.mean.shape)
         if len(shape) not in self.ndims or shape[1] != self.num_features:
             raise InputError(
-                f"{describe(self)}: the input must have {' or '.join(map(str, self.ndims))} dimensions, "
-                f"the second of size {self.num_features}, but got {shape}."
+                f"{describe(self)}: the input must have {' or '.join(map(str, self.ndims))} "
+                f"dimensions, the second of size {self.num_features}, but got {shape}."
             )
         if self.training and x.mean.numel() == self.num_features:
             raise InputError(
-                f"{describe(self)}: training needs more than one value per feature, but got {shape}."
+                f"{describe(self)}: in training there must be more than one value per feature, "
+                f"but got {shape}."
             )
         return check_moments(self, x)
 
     def extra_repr(self) -> str:
         """As torch.nn.BatchNorm2d shows it."""
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.weight is not None}"
+        is_affine = self.weight is not None
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={is_affine}"
 
 
 class BatchNorm1d(_BatchNorm):

@@ -29,14 +29,15 @@ class _Geometry(NamedTuple):
         """Gradients for input, weight and bias; `mask` says which are wanted."""
         n_out = [weight.shape[0]]
         at = (n_out, self.stride, self.padding, self.dilation, False, (0, 0), self.groups)
-        return torch.ops.aten.convolution_backward(grad, x, weight, *at, mask)  # type: ignore[no-any-return]
+        return torch.ops.aten.convolution_backward(grad, x, weight, *at, mask)
 
 
 class _ConvMoments(torch.autograd.Function):
     """The rule of the linear layer, with both products of the variance in one convolution.
 
-    conv(m^2 + v, s) + conv(v, mu^2) = conv([m^2 + v, v], [s, mu^2]), stacked along the input channels: the
-    output is written once. The stacks are not kept but made again for the backward pass.
+    conv(m^2 + v, s) + conv(v, mu^2) = conv([m^2 + v, v], [s, mu^2]), stacked along the input
+    channels: the output is written once. The stacks are not kept but made again for the backward
+    pass.
     """
 
     @staticmethod
@@ -96,7 +97,7 @@ def _by_group(x: Tensor, groups: int) -> Tensor:
 
 
 def _halves(stacked: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    """Views of the two halves of every group's channels, (batch, groups, channels, height, width)."""
+    """Views of the halves of every group's channels, (batch, groups, channels, height, width)."""
     first, second = stacked.unflatten(1, (groups, 2, -1)).unbind(2)
     return first, second
 
@@ -143,15 +144,18 @@ class Conv2d(Affine):
 
     def _resolved(self, padding: Size | str) -> tuple[int, int]:
         if not isinstance(padding, str):
-            return _pair(padding)  # type: ignore[no-any-return]
-        reach = [d * (k - 1) for d, k in zip(self.geometry.dilation, self.kernel_size, strict=True)]
+            return _pair(padding)
+        reach = [
+            d * (k - 1) for d, k in zip(self.geometry.dilation, self.kernel_size, strict=True)
+        ]
         if padding == "valid":
             return 0, 0
         if padding != "same" or self.geometry.stride != (1, 1) or any(r % 2 for r in reach):
             raise ConfigError(
-                "Conv2d: padding must be a size, 'valid', or 'same' with stride 1 and a kernel that reaches "
-                f"equally far to both sides, but got padding={padding!r}, kernel_size={self.kernel_size}, "
-                f"stride={self.geometry.stride}, dilation={self.geometry.dilation}."
+                "Conv2d: padding must be a size, 'valid', or 'same' with stride 1 and a kernel "
+                f"that reaches equally far to both sides, but got padding={padding!r}, "
+                f"kernel_size={self.kernel_size}, stride={self.geometry.stride}, "
+                f"dilation={self.geometry.dilation}."
             )
         return reach[0] // 2, reach[1] // 2
 
@@ -171,15 +175,16 @@ class Conv2d(Affine):
         shape = tuple(x.mean.shape)
         if len(shape) != 4 or shape[1] != self.in_channels:
             raise InputError(
-                f"{describe(self)}: the input must have shape (batch, {self.in_channels}, height, width), "
-                f"but got {shape}."
+                f"{describe(self)}: the input must have shape "
+                f"(batch, {self.in_channels}, height, width), but got {shape}."
             )
         for size, pad, dilation, kernel in zip(
             shape[2:], self.geometry.padding, self.geometry.dilation, self.kernel_size, strict=True
         ):
             if size + 2 * pad < dilation * (kernel - 1) + 1:
                 raise InputError(
-                    f"{describe(self)}: the padded image must not be smaller than the kernel, but got {shape}."
+                    f"{describe(self)}: the padded image must not be smaller than the kernel, "
+                    f"but got {shape}."
                 )
         return check_moments(self, x)
 
@@ -187,6 +192,7 @@ class Conv2d(Affine):
         """Sizes, as torch.nn.Conv2d shows them."""
         stride, padding, dilation, groups = self.geometry
         return (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={stride}, "
-            f"padding={padding}, dilation={dilation}, groups={groups}, bias={self.bias is not None}"
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={stride}, padding={padding}, dilation={dilation}, groups={groups}, "
+            f"bias={self.bias is not None}"
         )

@@ -17,10 +17,10 @@ from mpnet.layers.moment.softmax import Softmax
 
 
 def from_torch(module: nn.Module, *, rho: float = -12.0) -> nn.Module:
-    """The network with every layer replaced by its moment rule: means copied, variances softplus(rho).
+    """The network with its layers replaced by moment rules: means copied, variances softplus(rho).
 
-    The original is left as it is. Containers of any class are kept with their own `forward`, which may use the
-    layers and `+`. A layer without a rule is an error that lists them all.
+    The original is left as it is. Containers of any class are kept with their own `forward`, which
+    may use the layers and `+`. A layer without a rule is an error that lists them all.
 
     Args:
         module: a network of torch.nn layers, in any nesting.
@@ -65,9 +65,12 @@ def _linear(layer: nn.Linear, rho: float) -> nn.Module:
 def _conv2d(layer: nn.Conv2d, rho: float) -> nn.Module:
     if layer.padding_mode != "zeros":
         raise ConfigError(f"Conv2d: padding_mode must be 'zeros', but got {layer.padding_mode!r}")
-    sizes: tuple[Any, ...] = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+    geometry: dict[str, Any] = {
+        name: getattr(layer, name)
+        for name in ("kernel_size", "stride", "padding", "dilation", "groups")
+    }
     has_bias = layer.bias is not None
-    twin = Conv2d(layer.in_channels, layer.out_channels, *sizes, layer.groups, has_bias, rho=rho)
+    twin = Conv2d(layer.in_channels, layer.out_channels, bias=has_bias, rho=rho, **geometry)
     return _with_means(twin, layer)
 
 
@@ -76,7 +79,7 @@ def _with_means(twin: Linear | Conv2d, layer: nn.Linear | nn.Conv2d) -> nn.Modul
     """Copy weights into means; dtype and device follow the original."""
     twin.to(layer.weight)
     twin.weight.mean.copy_(layer.weight)
-    if twin.bias is not None:
+    if twin.bias is not None and layer.bias is not None:
         twin.bias.mean.copy_(layer.bias)
     return twin
 

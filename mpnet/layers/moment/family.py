@@ -27,7 +27,8 @@ class MomentLayers(LayerFamily):
 
     Args:
         rho: initial value behind every parameter's variance; the paper searches -10 to -18.
-        likelihood: "expected_softmax" (a bound on logits that cannot saturate) or "gaussian" (the paper's).
+        likelihood: "expected_softmax" (a bound on logits that cannot saturate) or "gaussian" (the
+            paper's).
         relu: "taylor" (the paper's first-order rule) or "gaussian" (exact for Gaussian inputs).
         jitter: floor of the Gaussian likelihood's covariance.
         jitter_start: floor at the start of each task; equal to `jitter` for no schedule.
@@ -97,11 +98,11 @@ class MomentLayers(LayerFamily):
         return Flatten()
 
     def sequential(self, *layers: nn.Module) -> nn.Module:
-        """In order, but with max-pooling before a monotone activation: the same moments for less work."""
+        """In order, but pooled before a monotone activation: the same moments for less work."""
         return nn.Sequential(*pool_first(layers))
 
     def input(self, x: Tensor, t: int) -> Moments:
-        """A deterministic input; images with their channels last in memory, as convolutions are fastest."""
+        """A deterministic input; images in the memory format in which convolutions are fastest."""
         return Moments(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x)
 
     def nll(self, output: Moments, labels: Tensor) -> Tensor:

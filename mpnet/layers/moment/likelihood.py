@@ -1,4 +1,4 @@
-"""Closed-form likelihoods of a label under the logits' moments: the first term of the ELBO (Eq. 6).
+"""Closed-form likelihoods of labels under the logits' moments: one term of the ELBO (Eq. 6).
 
 Each maps logits (batch, classes) with diagonal variance, and labels (batch,), to the mean over the
 batch of the negative log-likelihood. Nothing is sampled.
@@ -35,8 +35,9 @@ class Likelihood(nn.Module):
     def _check_labels(self, logits: Tensor, labels: Tensor) -> None:
         if logits.ndim != 2 or labels.shape != logits.shape[:1] or labels.dtype != torch.int64:
             raise InputError(
-                f"{describe(self)}: logits must have shape (batch, classes) and labels be int64 of shape (batch,), "
-                f"but got {tuple(logits.shape)} and {labels.dtype} {tuple(labels.shape)}."
+                f"{describe(self)}: logits must have shape (batch, classes) and labels be int64 "
+                f"of shape (batch,), but got {tuple(logits.shape)} and {labels.dtype} of shape "
+                f"{tuple(labels.shape)}."
             )
         if is_validating() and labels.numel():
             low, high = labels.aminmax()
@@ -48,10 +49,10 @@ class Likelihood(nn.Module):
 
 
 class ExpectedSoftmax(Likelihood):
-    """Lower bound of E[log softmax(z)_y] for Gaussian logits z: mean_y - log sum_j exp(mean_j + var_j / 2).
+    """E[log softmax(z)_y] >= mean_y - log sum_j exp(mean_j + var_j / 2) for Gaussian logits z.
 
-    By Jensen's inequality, and exact at zero variance. Unlike the Gaussian of the paper its gradient never
-    vanishes on a confident wrong answer.
+    By Jensen's inequality, and exact at zero variance. Unlike the Gaussian of the paper its
+    gradient never vanishes on a confident wrong answer.
     """
 
     def per_example(self, logits: Moments, labels: Tensor) -> Tensor:
@@ -66,9 +67,10 @@ class ExpectedSoftmax(Likelihood):
 class Gaussian(Likelihood):
     """The paper's: the one-hot label under N(p, Sigma), the softmax output's mean and covariance.
 
-    Sigma = J diag(v) J^T is singular, so `jitter` times the identity is added before inverse and determinant.
-    A wrong answer with a saturated softmax has gradient zero and can kill a network; a large jitter at
-    the start of each task, annealed to the small one, and a warm-up of the learning rate prevent it.
+    Sigma = J diag(v) J^T is singular, so `jitter` times the identity is added before inverse and
+    determinant. A wrong answer with a saturated softmax has gradient zero and can kill a network;
+    a large jitter at the start of each task, annealed to the small one, and a warm-up of the
+    learning rate prevent it.
 
     Args:
         jitter: the floor at the end of training (epsilon in Angelini's code).
@@ -87,11 +89,17 @@ class Gaussian(Likelihood):
     ) -> None:
         start = jitter if jitter_start is None else jitter_start
         if not 0 < jitter <= start:
-            raise ConfigError(f"Gaussian: 0 < jitter <= jitter_start must hold, but got {jitter} and {start}.")
+            raise ConfigError(
+                f"Gaussian: 0 < jitter <= jitter_start must hold, but got {jitter} and {start}."
+            )
         if not 0 < jitter_until <= 1:
-            raise ConfigError(f"Gaussian: 0 < jitter_until <= 1 must hold, but got {jitter_until}.")
+            raise ConfigError(
+                f"Gaussian: 0 < jitter_until <= 1 must hold, but got {jitter_until}."
+            )
         if covariance not in ("full", "diagonal"):
-            raise ConfigError(f"Gaussian: covariance must be 'full' or 'diagonal', but got {covariance!r}.")
+            raise ConfigError(
+                f"Gaussian: covariance must be 'full' or 'diagonal', but got {covariance!r}."
+            )
         super().__init__()
         self.jitter_end, self.jitter_start, self.jitter_until = jitter, start, jitter_until
         self.covariance = covariance
@@ -117,12 +125,13 @@ class Gaussian(Likelihood):
 
 
 def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:
-    """-log N(error; 0, J diag(var) J^T + jitter I) in O(N) per example, for error that sums to zero.
+    """-log N(error; 0, J diag(var) J^T + jitter I) in O(N) per example; error sums to zero.
 
-    The covariance is D + U C U^T with D = diag(a + jitter), a = p^2 var, U = [a, p], C = [[0, -1], [-1, sum a]],
-    so inverse and determinant follow from a 2x2 matrix (Woodbury). Its entries, as usually written, are
-    differences of nearly equal numbers when var is large; with sum p = 1 and sum error = 0 they become the sums of
-    positive terms below, which is why single precision is enough.
+    The covariance is D + U C U^T with D = diag(a + jitter), a = p^2 var, U = [a, p], C = [[0, -1],
+    [-1, sum a]], so inverse and determinant follow from a 2x2 matrix (Woodbury). Its entries, as
+    usually written, are differences of nearly equal numbers when var is large; with sum p = 1 and
+    sum error = 0 they become the sums of positive terms below, which is why single precision is
+    enough.
     """
     a = p.square() * var
     d = a + jitter

@@ -15,7 +15,8 @@ from mpnet.layers.moment.moments import Moments, as_moments, check_moments, desc
 class _LinearMoments(torch.autograd.Function):
     """Six matrix products backward for three forward, and nothing kept but the inputs.
 
-    var = (m^2 + v) s + v mu^2 + s_b for input moments (m, v), weight moments (mu, s) and bias moments (mu_b, s_b).
+    var = (m^2 + v) s + v mu^2 + s_b for input moments (m, v), weight moments (mu, s) and bias
+    moments (mu_b, s_b).
     """
 
     @staticmethod
@@ -81,5 +82,5 @@ class Linear(Affine):
 
     def extra_repr(self) -> str:
         """Sizes, as torch.nn.Linear shows them."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"

@@ -16,7 +16,8 @@ _validating = ContextVar("validating", default=True)
 class Moments(NamedTuple):
     """Mean and diagonal variance of an activation; `var` is None where it is exactly zero.
 
-    None rather than a tensor of zeros, so that a deterministic input costs no multiplication with it.
+    None rather than a tensor of zeros, so that a deterministic input costs no multiplication with
+    it.
     """
 
     mean: Tensor
@@ -41,10 +42,10 @@ def as_moments(x: Tensor | Moments) -> Moments:
 
 @contextlib.contextmanager
 def validation(enabled: bool) -> Iterator[None]:
-    """Switch the checks of values (NaN, negative variance, label range) on or off; shapes are always checked.
+    """Switch the checks of values on or off (NaN, negative variance, label range); not of shapes.
 
-    They cost a reduction per layer and, on a GPU, a wait for it; a training loop that has checked its data
-    once and watches its loss can do without.
+    They cost a reduction per layer and, on a GPU, a wait for it; a training loop that has checked
+    its data once and watches its loss can do without.
     """
     token = _validating.set(enabled)
     try:
@@ -59,7 +60,7 @@ def is_validating() -> bool:
 
 
 def check_moments(layer: nn.Module, x: Moments) -> Moments:
-    """Raise unless the moments belong together and, where values are checked, are finite and var >= 0."""
+    """Raise unless the shapes agree and, where values are checked, all is finite and var >= 0."""
     mean, var = x
     if var is not None and var.shape != mean.shape:
         raise InputError(
@@ -76,8 +77,8 @@ def _check_values(layer: nn.Module, mean: Tensor, var: Tensor | None) -> None:
     if not torch.isfinite(mean.sum()) and not (finite := torch.isfinite(mean)).all():
         n_bad = int((~finite).sum())
         raise InputError(
-            f"{describe(layer)}: the mean must be finite, but {n_bad} of {mean.numel()} elements are "
-            "NaN or infinite; look at the layer before, or at the data."
+            f"{describe(layer)}: the mean must be finite, but {n_bad} of {mean.numel()} elements "
+            "are NaN or infinite; look at the layer before, or at the data."
         )
     if var is None:
         return
@@ -98,4 +99,4 @@ def describe(layer: nn.Module) -> str:
 def name_layers(root: nn.Module) -> None:
     """Tell every layer its place below `root`, for error messages."""
     for path, module in root.named_modules():
-        module.path = path  # type: ignore[assignment]
+        module.path = path

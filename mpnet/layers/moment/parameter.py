@@ -10,15 +10,17 @@ from torch import Tensor, nn
 from mpnet import gaussian
 from mpnet.errors import InputError
 
-_shared: ContextVar[dict[int, tuple[Tensor, Tensor]] | None] = ContextVar("shared_variances", default=None)
+_shared: ContextVar[dict[int, tuple[Tensor, Tensor]] | None] = ContextVar(
+    "shared_variances", default=None
+)
 
 
 @contextlib.contextmanager
 def shared_variances() -> Iterator[None]:
     """Compute each variance once in this block, for the layers and for the KL alike.
 
-    For one training step up to the optimiser: within the block the parameters must not change. The same
-    idea as torch.nn.utils.parametrize.cached.
+    For one training step up to the optimiser: within the block the parameters must not change. The
+    same idea as torch.nn.utils.parametrize.cached.
     """
     token = _shared.set({})
     try:
@@ -28,7 +30,7 @@ def shared_variances() -> Iterator[None]:
 
 
 class GaussianParameter(nn.Module):
-    """Weights or biases with a posterior N(mean, softplus(rho)) and a prior N(prior_mean, prior_var) each.
+    """Parameters with posteriors N(mean, softplus(rho)) and priors N(prior_mean, prior_var).
 
     The prior is state: PPBI replaces it after every task, so it is saved with the network.
     """
@@ -109,7 +111,7 @@ def total_kl(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) ->
 
 
 def add_kl_gradient(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) -> None:
-    """Add the gradient of `total_kl(members, tau)` to the parameters' gradients: call it after backward."""
+    """Add the gradient of `total_kl(members, tau)` to the parameters': call it after backward."""
     for member, weight in _weighted(members, tau):
         member.add_kl_gradient(weight)
 
@@ -124,6 +126,7 @@ def _weighted(
     sizes = [m.mean.numel() for m in members]
     if tau.shape != (sum(sizes),):
         raise InputError(
-            f"total_kl: tau must be a number or have shape ({sum(sizes)},), but got {tuple(tau.shape)}."
+            f"total_kl: tau must be a number or have shape ({sum(sizes)},), "
+            f"but got {tuple(tau.shape)}."
         )
     yield from ((m, w.view_as(m.mean)) for m, w in zip(members, tau.split(sizes), strict=True))

@@ -26,7 +26,7 @@ class _Window(NamedTuple):
 
 
 class _MaxPoolMoments(torch.autograd.Function):
-    """Both moments at the arg-max of the mean; of the large unpooled activation nothing is kept."""
+    """Both moments at the arg-max of the mean; nothing is kept of the large unpooled input."""
 
     @staticmethod
     def forward(ctx: Any, mean: Tensor, var: Tensor, window: _Window) -> tuple[Tensor, Tensor]:
@@ -58,7 +58,7 @@ def _memory_format(x: Tensor) -> torch.memory_format:
 
 
 def _at(x: Tensor, index: Tensor, memory_format: torch.memory_format) -> Tensor:
-    """x at flat spatial positions, (batch, channels, height', width'), without a change of format."""
+    """x at flat spatial positions, (batch, channels, height', width'), in its memory format."""
     if memory_format == torch.contiguous_format:
         return x.flatten(2).gather(2, index.flatten(2)).view_as(index)
     pixels_first = x.permute(0, 2, 3, 1).flatten(1, 2), index.permute(0, 2, 3, 1).flatten(1, 2)
@@ -102,7 +102,7 @@ class MaxPool2d(nn.Module):
 
 
 class AvgPool2d(nn.Module):
-    """Mean of each window of independent elements: variances add up, divided by the divisor squared.
+    """Mean of each window: the variances of independent elements add up.
 
     Arguments as in torch.nn.AvgPool2d.
     """
@@ -127,7 +127,9 @@ class AvgPool2d(nn.Module):
         out_mean = F.avg_pool2d(mean, *self.placement, *self.divisor)
         if var is None:
             return Moments(out_mean)
-        return Moments(out_mean, F.avg_pool2d(var, *self.placement, *self.divisor) / self._divisors(mean))
+        return Moments(
+            out_mean, F.avg_pool2d(var, *self.placement, *self.divisor) / self._divisors(mean)
+        )
 
     def _divisors(self, like: Tensor) -> Tensor:
         """What each window's sum is divided by: windows at a border may count fewer elements."""
@@ -161,7 +163,9 @@ class AdaptiveAvgPool2d(nn.Module):
             _window_lengths(n_in, n_out, mean)
             for n_in, n_out in zip(mean.shape[2:], out_mean.shape[2:], strict=True)
         )
-        return Moments(out_mean, F.adaptive_avg_pool2d(var, self.output_size) / torch.outer(rows, columns))
+        return Moments(
+            out_mean, F.adaptive_avg_pool2d(var, self.output_size) / torch.outer(rows, columns)
+        )
 
     def extra_repr(self) -> str:
         """As torch.nn.AdaptiveAvgPool2d shows it."""
@@ -186,8 +190,8 @@ def _check_images(layer: nn.Module, x: Moments) -> Moments:
 def pool_first(layers: Sequence[nn.Module]) -> list[nn.Module]:
     """The same layers with every max-pooling moved before the monotone activation that it follows.
 
-    The arg-max of psi(m) is that of m where psi is monotone, so both orders give the same moments, but
-    the activation then works on the pooled elements only: a quarter of them for 2x2 windows.
+    The arg-max of psi(m) is that of m where psi is monotone, so both orders give the same moments,
+    but the activation then works on the pooled elements only: a quarter of them for 2x2 windows.
     """
     ordered = list(layers)
     for i in range(len(ordered) - 1):

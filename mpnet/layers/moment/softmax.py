@@ -1,7 +1,7 @@
 """Moments of the softmax.
 
-The softmax is not element-wise, so its first-order covariance is J diag(v) J^T with J = diag(p) - p p^T, and
-not the product of Eq. 5 with p (1 - p), which is 25 to 60 % low.
+The softmax is not element-wise, so its first-order covariance is J diag(v) J^T with J = diag(p) -
+p p^T, and not the product of Eq. 5 with p (1 - p), which is 25 to 60 % low.
 """
 
 import torch
@@ -21,7 +21,7 @@ class Softmax(nn.Module):
 
 
 def softmax_variance(p: Tensor, var: Tensor) -> Tensor:
-    """Diagonal of J diag(v) J^T in O(N): p_i^2 ((1 - p_i)^2 v_i + sum over j != i of p_j^2 v_j)."""
+    """Diagonal of J diag(v) J^T: p_i^2 ((1 - p_i)^2 v_i + sum over j != i of p_j^2 v_j)."""
     spread = p.square() * var
     of_others = (spread.sum(-1, keepdim=True) - spread).clamp_min(0)  # >= 0 but for rounding
     return p.square() * ((1 - p).square() * var + of_others)

@@ -1,0 +1,183 @@
+"""A run's configuration: read, bound to the signatures of what it names, all faults at once."""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, TaskStream
+from mpnet.errors import ConfigError
+from mpnet.layers import FAMILIES, LayerFamily, moment, plain  # noqa: F401 - importing registers
+from mpnet.methods import METHODS, Method
+from mpnet.networks import NETWORKS, build_network
+from mpnet.registry import Registry, did_you_mean
+from mpnet.training import TrainingSettings
+
+Block = dict[str, Any]
+
+
+class RunConfig(BaseModel):
+    """One run: a benchmark, a network of some layers, a method, and how to train.
+
+    Each block is bound to the keyword-only arguments of what its `name` stands for; `layers` has
+    no name, since the method decides on the family.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    benchmark: Block = {"name": "digits"}
+    network: Block = {"name": "mlp"}
+    layers: Block = {}
+    method: Block = {"name": "ft"}
+    training: TrainingSettings = TrainingSettings()
+    split: EvaluationSplit = "validation"
+    seed: int = Field(default=0, ge=0)
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+
+    def build_stream(self) -> TaskStream:
+        """The benchmark's tasks, with the evaluation split that this run may see."""
+        name, options = _named(self.benchmark)
+        stream: TaskStream = BENCHMARKS[name](self.split, **options)  # type: ignore[assignment]
+        return stream
+
+    def build_method(self, stream: TaskStream) -> Method:
+        """The method on a fresh network for the stream."""
+        method_name, method_options = _named(self.method)
+        network_name, network_options = _named(self.network)
+        kind: type[Method] = METHODS[method_name]  # type: ignore[assignment]
+        layers: LayerFamily = FAMILIES[kind.family](**self.layers)  # type: ignore[assignment]
+        network = build_network(
+            network_name, layers, stream.input_shape, stream.n_classes, **network_options
+        )
+        return kind(network, **method_options)
+
+
+def load_run(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read the `run:` block of a YAML file, apply dotted `key=value` overrides, check everything.
+
+    Raises:
+        ConfigError: with one line per fault.
+    """
+    raw = _read_block(path)
+    for override in overrides:
+        _apply(raw, override)
+    return parse_run(raw, where=f"{path.name}: run")
+
+
+def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
+    """Bind a mapping to `RunConfig` and its blocks to the signatures they name."""
+    faults: list[str] = []
+    config = RunConfig()
+    try:
+        config = RunConfig(**raw)
+    except ValidationError as error:
+        faults += _explained(error, where, RunConfig, "a run")
+    blocks = {**config.model_dump(include={"benchmark", "network", "layers", "method"}), **raw}
+    bound: dict[str, Block] = {}
+    for key, registry in (("benchmark", BENCHMARKS), ("network", NETWORKS), ("method", METHODS)):
+        bound[key] = _bind_named(registry, blocks[key], f"{where}.{key}", faults)
+    name = str(bound["method"].get("name"))
+    if name in METHODS:
+        kind: type[Method] = METHODS[name]  # type: ignore[assignment]
+        family = FAMILIES[kind.family]
+        title = f"layers '{kind.family}'"
+        bound["layers"] = _bind(family, blocks["layers"], f"{where}.layers", title, faults)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return config.model_copy(update=bound)
+
+
+def _read_block(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: a readable file must be there, but {error.strerror}."
+        ) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
+    block = content.get("run") if isinstance(content, dict) else None
+    if not isinstance(block, dict):
+        raise ConfigError(f"{path}: a block `run:` must be there, with keys and values below it.")
+    return block
+
+
+def _apply(raw: dict[str, Any], override: str) -> None:
+    path, equals, value = override.partition("=")
+    if not equals:
+        raise ConfigError(
+            f"{override}: an override must read key=value, such as training.epochs=5."
+        )
+    *parents, last = path.removeprefix("run.").split(".")
+    for parent in parents:
+        raw = raw.setdefault(parent, {})
+        if not isinstance(raw, dict):
+            raise ConfigError(f"{override}: '{parent}' must be a block, but is {raw!r}.")
+    raw[last] = yaml.safe_load(value)
+
+
+def _bind_named(registry: Registry, block: Any, where: str, faults: list[str]) -> Block:
+    if not isinstance(block, dict) or not isinstance(block.get("name"), str):
+        faults.append(f"{where}: must have a name, one of {', '.join(registry)}; got {block!r}.")
+        return {}
+    name, options = _named(block)
+    if name not in registry:
+        faults.append(f"{where}.name: no {registry.kind} '{name}'; {did_you_mean(name, registry)}")
+        return {}
+    title = f"{registry.kind} '{name}'"
+    return {"name": name, **_bind(registry[name], options, where, title, faults)}
+
+
+def _bind(
+    member: Callable[..., object], options: Any, where: str, title: str, faults: list[str]
+) -> Block:
+    """The options, converted to the types of the member's keyword-only arguments."""
+    schema = _schema(member)
+    try:
+        return schema(**options).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        faults += _explained(error, where, schema, title)
+    except TypeError:
+        faults.append(f"{where}: must be a block of keys and values, but got {options!r}.")
+    return {}
+
+
+def _schema(member: Callable[..., object]) -> type[BaseModel]:
+    function = member.__init__ if inspect.isclass(member) else member
+    types = typing.get_type_hints(function)
+    fields: dict[str, Any] = {
+        p.name: (types[p.name], ... if p.default is p.empty else p.default)
+        for p in inspect.signature(member).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    }
+    return create_model("Options", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _explained(
+    error: ValidationError, where: str, schema: type[BaseModel], title: str
+) -> list[str]:
+    lines = []
+    for fault in error.errors():
+        at = ".".join([where, *(str(part) for part in fault["loc"])])
+        key = str(fault["loc"][0]) if fault["loc"] else ""
+        if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            known = schema.model_fields if len(fault["loc"]) == 1 else _TRAINING_KEYS
+            hint = did_you_mean(str(fault["loc"][-1]), known)
+            lines.append(f"{at}: {title} has no parameter '{fault['loc'][-1]}'; {hint}")
+        elif fault["type"] == "missing":
+            lines.append(f"{at}: {title} needs a value for '{key}'.")
+        else:
+            must = fault["msg"][0].lower() + fault["msg"][1:]
+            lines.append(f"{at}: {must}, but got {fault['input']!r}.")
+    return lines
+
+
+_TRAINING_KEYS = TrainingSettings.__dataclass_fields__
+
+
+def _named(block: Block) -> tuple[str, Block]:
+    return block["name"], {key: value for key, value in block.items() if key != "name"}

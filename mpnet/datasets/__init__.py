@@ -1,0 +1,1 @@
+"""Raw data sets: files to byte images and labels. They know no task."""

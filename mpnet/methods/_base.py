@@ -1,0 +1,49 @@
+"""What a continual-learning method answers; the training loop asks, and owns every step itself."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mpnet.networks import Network
+from mpnet.registry import Registry
+
+METHODS = Registry("method")
+
+
+class Method(nn.Module):
+    """A network and what protects its old tasks; what must be remembered is in `state_dict`."""
+
+    family = "moment"
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def begin_task(self, t: int) -> None:
+        """What changes before training task `t`?"""
+
+    def begin_batch(self, progress: float) -> None:
+        """What depends on how much of the task's training is done, 0 to 1?"""
+
+    def penalty(self, t: int) -> Tensor:
+        """What is added to the loss?"""
+        return torch.zeros(())
+
+    def add_penalty_gradient(self, t: int) -> None:
+        """Add the gradient of `penalty` to the parameters', in closed form where one is known."""
+        penalty = self.penalty(t)
+        if penalty.requires_grad:
+            penalty.backward()
+
+    def end_task(self, t: int) -> None:
+        """What is remembered of task `t`?"""
+
+    def training_tasks(self, t: int) -> Sequence[int]:
+        """The tasks whose data are trained on at task `t`."""
+        return [t]
+
+    def trained_parameters(self, t: int) -> list[nn.Parameter]:
+        """What the optimiser may move: the trunk and the heads of the tasks trained on."""
+        heads = [p for i in self.training_tasks(t) for p in self.network.head_parameters(i)]
+        return [*self.network.trunk_parameters(), *heads]

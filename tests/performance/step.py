@@ -1,0 +1,203 @@
+"""One training step of a moment network against its deterministic twin and Bayes-by-backprop.
+
+    python -m tests.performance.step --network mlp
+    python -m tests.performance.step --network alexnet --repeats 9
+
+Batch 500, fused Adam, KL included; timed interleaved in one process, medians. Memory is the growth of the resident
+set in a process of its own. Prints a table and one JSON line: `ratio` and `memory_ratio` are ours over the twin's (at
+most 3 wanted), `bbb10_speedup` is Bayes-by-backprop with ten samples over ours.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from mpnet.allocator import keep_freed_memory
+from mpnet.layers import LayerFamily
+from mpnet.layers.moment import (
+    MomentLayers,
+    add_kl_gradient,
+    gaussian_parameters,
+    shared_variances,
+    validation,
+)
+from mpnet.layers.plain import PlainLayers
+from mpnet.networks import Network, build_network
+
+SHAPES = {"mlp": (1, 28, 28), "alexnet": (3, 32, 32)}
+N_CLASSES = 10
+N_SAMPLES = 10
+TAU = 1e-6
+
+Step = Callable[[], None]
+
+
+def batch(network: str, size: int) -> tuple[Tensor, Tensor]:
+    """Random images and labels of the size that the network takes."""
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randn(size, *SHAPES[network], generator=generator)
+    return images, torch.randint(N_CLASSES, (size,), generator=generator)
+
+
+def build(network: str, layers: LayerFamily) -> tuple[Network, torch.optim.Optimizer]:
+    """A fresh network and its optimiser."""
+    torch.manual_seed(0)
+    model = build_network(network, layers, SHAPES[network], [N_CLASSES])
+    return model, torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+
+
+def moment_step(network: str, x: Tensor, y: Tensor) -> Step:
+    """The step that `mpnet.training` takes."""
+    layers = MomentLayers()
+    model, optimiser = build(network, layers)
+    members = gaussian_parameters(model)
+
+    def step() -> None:
+        optimiser.zero_grad()
+        with shared_variances(), validation(False):
+            layers.nll(model(x, 0), y).backward()
+            add_kl_gradient(members, TAU)
+        optimiser.step()
+
+    return step
+
+
+def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
+    """The same architecture on torch.nn, channels last, cross-entropy."""
+    layers = PlainLayers()
+    model, optimiser = build(network, layers)
+
+    def step() -> None:
+        optimiser.zero_grad()
+        layers.nll(model(x, 0), y).backward()
+        optimiser.step()
+
+    return step
+
+
+def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
+    """Bayes-by-backprop (Blundell 2015): sampled weights, scale-mixture prior, ten samples a step."""
+    model = build_network(network, PlainLayers(), SHAPES[network], [N_CLASSES])
+    means = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
+    rhos = {name: nn.Parameter(torch.full_like(p, -6.0)) for name, p in means.items()}
+    optimiser = torch.optim.Adam([*means.values(), *rhos.values()], lr=1e-3, fused=True)
+
+    def sample() -> tuple[dict[str, Tensor], Tensor]:
+        weights, complexity = {}, torch.zeros(())
+        for name, mean in means.items():
+            sigma = F.softplus(rhos[name])
+            weights[name] = mean + sigma * torch.randn_like(mean)
+            log_q = torch.distributions.Normal(mean, sigma).log_prob(weights[name]).sum()
+            complexity = complexity + log_q - log_mixture(weights[name])
+        return weights, complexity
+
+    def step() -> None:
+        optimiser.zero_grad()
+        for _ in range(N_SAMPLES):
+            weights, complexity = sample()
+            nll = F.cross_entropy(functional_call(model, weights, (x, 0)), y)
+            ((nll + TAU * complexity) / N_SAMPLES).backward()
+        optimiser.step()
+
+    return step
+
+
+def log_mixture(weights: Tensor) -> Tensor:
+    """Log-density under 0.25 N(0, 1) + 0.75 N(0, exp(-6)^2), the prior of UCB."""
+    wide = torch.distributions.Normal(0.0, 1.0).log_prob(weights) + torch.log(torch.tensor(0.25))
+    narrow = torch.distributions.Normal(0.0, torch.exp(torch.tensor(-6.0))).log_prob(weights)
+    return torch.logaddexp(wide, narrow + torch.log(torch.tensor(0.75))).sum()
+
+
+STEPS = {"moment": moment_step, "twin": twin_step, "bbb10": bbb_step}
+
+
+def interleaved_medians(steps: dict[str, Step], repeats: int) -> dict[str, float]:
+    """Median seconds of each step, all run in turn so that noise hits them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for i in range(repeats + 2):  # the first two rounds warm up
+        for name, step in steps.items():
+            start = time.perf_counter()
+            step()
+            if i >= 2:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def peak_megabytes(name: str, network: str, size: int) -> float:
+    """Growth of the resident set over three steps, in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_measure_peak, (name, network, size))
+
+
+def _measure_peak(name: str, network: str, size: int) -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    before = pages * resource.getpagesize()
+    step = STEPS[name](network, *batch(network, size))
+    for _ in range(3):
+        step()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return (peak - before) / 2**20
+
+
+def main() -> None:
+    """Measure, print a table and a JSON line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--network", choices=sorted(SHAPES), default="mlp")
+    parser.add_argument("--batch-size", type=int, default=500)
+    parser.add_argument("--repeats", type=int, help="rounds (default 41 for mlp, 9 for alexnet)")
+    options = parser.parse_args()
+    repeats = options.repeats or (41 if options.network == "mlp" else 9)
+    memory = {
+        name: peak_megabytes(name, options.network, options.batch_size)
+        for name in ("moment", "twin")
+    }
+    keep_freed_memory()
+    x, y = batch(options.network, options.batch_size)
+    pair = {name: STEPS[name](options.network, x, y) for name in ("twin", "moment")}
+    seconds = interleaved_medians(pair, repeats)
+    versus = {"moment": pair["moment"], "bbb10": bbb_step(options.network, x, y)}
+    rivals = interleaved_medians(versus, max(repeats // 8, 3))
+    report(options, seconds, rivals, memory)
+
+
+def report(
+    options: argparse.Namespace,
+    seconds: dict[str, float],
+    rivals: dict[str, float],
+    memory: dict[str, float],
+) -> None:
+    """A table for people and a line for machines."""
+    table = Table(title=f"{options.network}, batch {options.batch_size}: one training step")
+    for column in ("", "milliseconds", "memory, MB"):
+        table.add_column(column, justify="right")
+    for name in ("twin", "moment"):
+        table.add_row(name, f"{1e3 * seconds[name]:.1f}", f"{memory[name]:.0f}")
+    table.add_row("bbb10", f"{1e3 * rivals['bbb10']:.1f}", "")
+    Console().print(table)
+    figures = {
+        "network": options.network,
+        "ratio": round(seconds["moment"] / seconds["twin"], 3),
+        "bbb10_speedup": round(rivals["bbb10"] / rivals["moment"], 2),
+        "memory_ratio": round(memory["moment"] / memory["twin"], 2),
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
