@@ -37,12 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = load_run(options.file, overrides)
         R = _run_with_progress(config, console)
-    except (ConfigError, DataMissing) as error:
-        console.print(str(error), style="red", markup=False, highlight=False)
-        return 2
-    except Diverged as error:
-        console.print(str(error), style="red", markup=False, highlight=False)
-        return 1
+    except (ConfigError, DataMissing, Diverged) as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return 1 if isinstance(error, Diverged) else 2
     except KeyboardInterrupt:
         console.print("Stopped.", style="yellow")
         return 130
@@ -73,15 +70,17 @@ def _run_with_progress(config: RunConfig, console: Console) -> Matrix:
         TextColumn("epochs  {task.fields[status]}"),
         TimeRemainingColumn(),
     )
-    n_tasks = len(config.build_stream())
     with Progress(*columns, console=console) as progress:
-        total = n_tasks * config.training.epochs
-        bar = progress.add_task(f"task 1/{n_tasks}", total=total, status="")
+        bar = progress.add_task("reading data", total=None, status="")
 
         def on_epoch_end(report: EpochReport) -> None:
-            status = f"loss {report.loss:8.4f}  validation {report.validation_accuracy:6.2%}"
-            description = f"task {report.task + 1}/{n_tasks}"
-            progress.update(bar, advance=1, description=description, status=status)
+            progress.update(
+                bar,
+                advance=1,
+                total=report.n_tasks * config.training.epochs,
+                description=f"task {report.task + 1}/{report.n_tasks}",
+                status=f"loss {report.loss:8.4f}  validation {report.validation_accuracy:6.2%}",
+            )
 
         return run(config, on_epoch_end=on_epoch_end)
 

@@ -165,9 +165,11 @@ def _explained(
         at = ".".join([where, *(str(part) for part in fault["loc"])])
         key = str(fault["loc"][0]) if fault["loc"] else ""
         if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            known = schema.model_fields if len(fault["loc"]) == 1 else _TRAINING_KEYS
+            is_nested = len(fault["loc"]) > 1
+            known = _TRAINING_KEYS if is_nested else schema.model_fields
             hint = did_you_mean(str(fault["loc"][-1]), known)
-            lines.append(f"{at}: {title} has no parameter '{fault['loc'][-1]}'; {hint}")
+            owner = key if is_nested else title
+            lines.append(f"{at}: {owner} has no parameter '{fault['loc'][-1]}'; {hint}")
         elif fault["type"] == "missing":
             lines.append(f"{at}: {title} needs a value for '{key}'.")
         else:

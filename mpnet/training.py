@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
+from annotated_types import Ge, Gt
 from torch import Tensor
 
 from mpnet.benchmarks import Split, Task, TaskStream
@@ -27,17 +28,18 @@ class TrainingSettings:
         clip_norm: largest gradient norm; None to leave gradients as they are.
     """
 
-    epochs: int = 250
-    batch_size: int = 500
-    learning_rate: float = 1e-3
-    warmup_steps: int = 100
-    clip_norm: float | None = None
+    epochs: Annotated[int, Ge(1)] = 250
+    batch_size: Annotated[int, Ge(1)] = 500
+    learning_rate: Annotated[float, Gt(0)] = 1e-3
+    warmup_steps: Annotated[int, Ge(0)] = 100
+    clip_norm: Annotated[float, Gt(0)] | None = None
 
 
 class EpochReport(NamedTuple):
     """What is known after an epoch: loss is the mean negative log-likelihood plus the penalty."""
 
     task: int
+    n_tasks: int
     epoch: int
     loss: float
     validation_accuracy: float
@@ -71,7 +73,7 @@ def train_task(
         now = accuracy(method.network, stream[t], stream[t].validation, t)
         if now > best_accuracy:
             best_accuracy, best_state = now, _copy_state(method)
-        on_epoch_end(EpochReport(t, epoch, loss, now))
+        on_epoch_end(EpochReport(t, len(stream), epoch, loss, now))
     if best_state is not None:
         method.load_state_dict(best_state)
     method.end_task(t)

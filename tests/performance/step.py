@@ -3,9 +3,10 @@
     python -m tests.performance.step --network mlp
     python -m tests.performance.step --network alexnet --repeats 9
 
-Batch 500, fused Adam, KL included; timed interleaved in one process, medians. Memory is the growth of the resident
-set in a process of its own. Prints a table and one JSON line: `ratio` and `memory_ratio` are ours over the twin's (at
-most 3 wanted), `bbb10_speedup` is Bayes-by-backprop with ten samples over ours.
+Batch 500, fused Adam, KL included; timed interleaved in one process, medians. Memory is the growth
+of the resident set in a process of its own. Prints a table and one JSON line: `ratio` and
+`memory_ratio` are ours over the twin's (at most 3 wanted), `bbb10_speedup` is the time of
+Bayes-by-backprop with ten samples over ours.
 """
 
 import argparse
@@ -88,7 +89,7 @@ def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 
 def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
-    """Bayes-by-backprop (Blundell 2015): sampled weights, scale-mixture prior, ten samples a step."""
+    """Bayes-by-backprop (Blundell 2015): ten weight samples a step, scale-mixture prior."""
     model = build_network(network, PlainLayers(), SHAPES[network], [N_CLASSES])
     means = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
     rhos = {name: nn.Parameter(torch.full_like(p, -6.0)) for name, p in means.items()}

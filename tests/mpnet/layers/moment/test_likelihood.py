@@ -88,6 +88,23 @@ def test_softmax_variance_is_the_diagonal_of_the_covariance(n: int) -> None:
     torch.testing.assert_close(actual, expected, rtol=1e-10, atol=1e-15)
 
 
+def variance_by_sums(mean: Tensor, var: Tensor) -> Tensor:
+    """The same diagonal from sums of positive terms only, in double precision."""
+    p, var = mean.double().softmax(-1), var.double()
+    others = 1 - torch.eye(p.shape[-1], dtype=p.dtype)
+    not_p = p @ others  # 1 - p, without the subtraction
+    return p.square() * (not_p.square() * var + (p.square() * var) @ others)
+
+
+@pytest.mark.parametrize("lead", [0.0, 4.0, 8.0, 12.0, 16.0, 20.0])
+def test_softmax_variance_of_a_confident_answer_is_accurate_in_single_precision(
+    lead: float,
+) -> None:
+    mean, var = torch.tensor([[lead, 0.0, 0.5]]), torch.tensor([[1.0, 2.0, 0.5]])
+    actual = softmax_variance(mean.softmax(-1), var)
+    torch.testing.assert_close(actual.double(), variance_by_sums(mean, var), rtol=1e-4, atol=0)
+
+
 # The paper's Gaussian
 
 

@@ -1,0 +1,63 @@
+"""What every registered method must do; a new method is tested by being registered."""
+
+import numpy as np
+import pytest
+import torch
+
+from mpnet.continual import run
+from mpnet.methods import METHODS, Method
+from mpnet.training import train_task
+from tests.mpnet.conftest import digits_run
+
+every_method = pytest.mark.parametrize("name", list(METHODS))
+
+
+@every_method
+def test_R_is_finite_on_and_below_the_diagonal_and_nan_above(name: str) -> None:
+    R = run(digits_run(name))
+    below = np.tril(np.ones_like(R, dtype=bool))
+    assert np.isfinite(R[below]).all()
+    assert ((R[below] >= 0) & (R[below] <= 1)).all()
+    assert np.isnan(R[~below]).all()
+
+
+@every_method
+def test_same_seed_gives_the_same_R(name: str) -> None:
+    config = digits_run(name, seed=3)
+    np.testing.assert_array_equal(run(config), run(config))
+
+
+def _trained(name: str, n_tasks: int) -> Method:
+    config = digits_run(name)
+    torch.manual_seed(config.seed)
+    stream = config.build_stream()
+    method = config.build_method(stream)
+    generator = torch.Generator().manual_seed(0)
+    for t in range(n_tasks):
+        train_task(method, stream, t, config.training, generator, lambda report: None)
+    return method
+
+
+@every_method
+def test_old_heads_do_not_move_and_the_current_one_does(name: str) -> None:
+    before, after = _trained(name, 1), _trained(name, 2)
+    old = zip(before.network.head_parameters(0), after.network.head_parameters(0), strict=True)
+    new = zip(before.network.head_parameters(1), after.network.head_parameters(1), strict=True)
+    assert all(torch.equal(a, b) for a, b in old)
+    assert not all(torch.equal(a, b) for a, b in new)
+
+
+@every_method
+@pytest.mark.parametrize("t", [0, 1])
+def test_closed_form_penalty_gradient_equals_autograd(name: str, t: int) -> None:
+    method = _trained(name, t)
+    method.begin_task(t)
+    parameters = method.trained_parameters(t)
+    penalty = method.penalty(t)
+    expected = torch.autograd.grad(penalty, parameters, allow_unused=True)
+    method.zero_grad()
+    method.add_penalty_gradient(t)
+    for parameter, gradient in zip(parameters, expected, strict=True):
+        got = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        wanted = torch.zeros_like(parameter) if gradient is None else gradient
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-12)

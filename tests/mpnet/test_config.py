@@ -1,0 +1,110 @@
+"""Configurations: what is accepted, and what a person is told about the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from mpnet.config import load_run, parse_run
+from mpnet.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    "file", sorted(ROOT.glob("search_spaces/**/*.yaml")), ids=lambda file: file.name
+)
+def test_every_search_space_in_the_project_has_a_run_that_binds(file: Path) -> None:
+    assert load_run(file).benchmark["name"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (
+            {"method": {"name": "ft", "tau": 1e-6}},
+            "run.method.tau: method 'ft' has no parameter 'tau'; did you mean 'tau_0'?",
+        ),
+        (
+            {"method": {"name": "fft"}},
+            "run.method.name: no method 'fft'; did you mean 'ft'?",
+        ),
+        (
+            {"method": {"tau_0": 1}},
+            "run.method: must have a name, one of ft",
+        ),
+        (
+            {"network": "mlp"},
+            "run.network: ",
+        ),
+        (
+            {"layers": {"likelihood": "gauss"}},
+            "run.layers.likelihood: input should be 'expected_softmax' or 'gaussian', "
+            "but got 'gauss'.",
+        ),
+        (
+            {"training": {"epoch": 3}},
+            "run.training.epoch: training has no parameter 'epoch'; did you mean 'epochs'?",
+        ),
+        (
+            {"training": {"epochs": 0}},
+            "run.training.epochs: input should be greater than or equal to 1, but got 0.",
+        ),
+        ({"sed": 1}, "run.sed: a run has no parameter 'sed'; did you mean 'seed'?"),
+        (
+            {"split": "train"},
+            "run.split: input should be 'validation' or 'test', but got 'train'.",
+        ),
+        ({"device": "gpu"}, "run.device: "),
+    ],
+)
+def test_a_fault_is_named_with_its_place_and_a_way_out(
+    raw: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_run(raw)
+    assert message in str(error.value)
+
+
+def test_all_faults_are_reported_at_once() -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_run({"seed": -1, "method": {"name": "no"}, "network": {"name": "mlp", "hiden": 3}})
+    assert len(str(error.value).splitlines()) == 3
+
+
+def test_numbers_that_yaml_reads_as_text_are_numbers() -> None:
+    assert parse_run({"method": {"name": "ft", "tau_0": "1e-5"}}).method["tau_0"] == 1e-5
+
+
+def test_overrides_are_dotted_and_reach_every_block(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("run: {method: {name: ft}}\n")
+    changes = ["method.tau_0=1e-4", "training.epochs=3", "run.seed=7", "layers.rho=-14"]
+    config = load_run(file, changes)
+    assert (config.method["tau_0"], config.layers["rho"]) == (1e-4, -14)
+    assert (config.training.epochs, config.seed) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "a readable file must be there"),
+        ("run: [", "valid YAML must be there"),
+        ("space: {}", "a block `run:` must be there"),
+        ("- 1", "a block `run:` must be there"),
+    ],
+)
+def test_an_unusable_file_is_named(tmp_path: Path, content: str | None, message: str) -> None:
+    file = tmp_path / "run.yaml"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ConfigError, match="run.yaml") as error:
+        load_run(file)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("override", ["training.epochs", "seed.deep=1"])
+def test_an_override_that_cannot_be_applied_is_named(tmp_path: Path, override: str) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("run: {seed: 1}\n")
+    with pytest.raises(ConfigError, match=override.split("=")[0]):
+        load_run(file, [override])

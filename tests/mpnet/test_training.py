@@ -1,0 +1,52 @@
+"""The training of one task."""
+
+import pytest
+import torch
+
+from mpnet.config import RunConfig
+from mpnet.errors import Diverged
+from mpnet.training import EpochReport, accuracy, batches, train_task
+from tests.mpnet.conftest import digits_run
+
+
+def _train(config: RunConfig) -> tuple[list[EpochReport], float]:
+    torch.manual_seed(config.seed)
+    stream = config.build_stream()
+    method = config.build_method(stream)
+    reports: list[EpochReport] = []
+    generator = torch.Generator().manual_seed(0)
+    train_task(method, stream, 0, config.training, generator, reports.append)
+    return reports, accuracy(method.network, stream[0], stream[0].validation, 0)
+
+
+def test_the_weights_of_the_best_validation_epoch_are_kept() -> None:
+    training = {"epochs": 12, "batch_size": 20, "warmup_steps": 1, "learning_rate": 0.05}
+    reports, final = _train(digits_run(training=training))
+    assert final == max(report.validation_accuracy for report in reports)
+
+
+def test_the_loss_falls() -> None:
+    reports, _ = _train(digits_run(training={"epochs": 8, "batch_size": 50, "warmup_steps": 2}))
+    assert reports[-1].loss < reports[0].loss
+
+
+def test_a_loss_that_leaves_the_numbers_is_named_with_its_task_and_epoch() -> None:
+    config = digits_run(training={"epochs": 3, "batch_size": 50, "learning_rate": 1e30})
+    with pytest.raises(Diverged, match="task 0, epoch"):
+        _train(config)
+
+
+def test_an_epoch_sees_every_image_once_in_an_order_of_its_own() -> None:
+    task = digits_run().build_stream()[0]
+    generator = torch.Generator().manual_seed(0)
+    first, second = (
+        torch.cat([x for x, _ in batches(task, task.train, 32, generator)]) for _ in range(2)
+    )
+    assert not torch.equal(first, second)
+    in_order = task.normalise(task.train.images).flatten(1)
+    for epoch in (first, second):
+        torch.testing.assert_close(_sorted_rows(epoch.flatten(1)), _sorted_rows(in_order))
+
+
+def _sorted_rows(x: torch.Tensor) -> torch.Tensor:
+    return torch.stack(sorted(x, key=lambda row: row.tolist()))
