@@ -1,6 +1,7 @@
 """Train one task. Knows no method by name and no benchmark."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -14,6 +15,8 @@ from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method
 from mpnet.networks import Network
 
+EVALUATION_BATCH = 1000
+
 
 @dataclass(frozen=True)
 class TrainingSettings:
@@ -23,8 +26,7 @@ class TrainingSettings:
         epochs: passes over a task's training data.
         batch_size: examples per step; the last, smaller batch is used too.
         learning_rate: of Adam.
-        warmup_steps: steps over which the learning rate rises to its value at the start of every
-            task.
+        warmup_steps: steps over which the rate rises to its value at the start of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
     """
 
@@ -45,6 +47,14 @@ class EpochReport(NamedTuple):
     validation_accuracy: float
 
 
+class Group(NamedTuple):
+    """The part of a batch that belongs to one task: normalised images and labels."""
+
+    task: int
+    images: Tensor
+    labels: Tensor
+
+
 def train_task(
     method: Method,
     stream: TaskStream,
@@ -55,77 +65,125 @@ def train_task(
 ) -> None:
     """Train on task `t` and keep the weights of the epoch with the best validation accuracy."""
     method.begin_task(t)
-    trained = method.trained_parameters(t)
-    optimiser = torch.optim.Adam(trained, lr=settings.learning_rate, fused=True)
-    n_steps = settings.epochs * -(-len(stream[t].train) // settings.batch_size)
-    best_accuracy, best_state, step = -1.0, None, 0
+    trainer = _Trainer(method, stream, t, settings)
+    best_accuracy, best_state = -1.0, trainer.copied_state()
     for epoch in range(settings.epochs):
-        method.train()
-        total = 0.0
-        for x, y in batches(stream[t], stream[t].train, settings.batch_size, generator):
-            warmth = min(1.0, (step + 1) / max(settings.warmup_steps, 1))
-            optimiser.param_groups[0]["lr"] = settings.learning_rate * warmth
-            total += _step(method, optimiser, x, y, t, step / n_steps, settings) * len(y)
-            step += 1
-        loss = total / len(stream[t].train) + float(method.penalty(t).detach())
-        if not torch.isfinite(torch.tensor(loss)):
+        loss = trainer.train_epoch(generator)
+        if not math.isfinite(loss):
             raise Diverged(t, epoch)
-        now = accuracy(method.network, stream[t], stream[t].validation, t)
-        if now > best_accuracy:
-            best_accuracy, best_state = now, _copy_state(method)
-        on_epoch_end(EpochReport(t, len(stream), epoch, loss, now))
-    if best_state is not None:
-        method.load_state_dict(best_state)
+        reached = trainer.validation_accuracy()
+        if reached > best_accuracy:
+            best_accuracy, best_state = reached, trainer.copied_state()
+        on_epoch_end(EpochReport(t, len(stream), epoch, loss, reached))
+    method.load_state_dict(best_state)
     method.end_task(t)
 
 
-def _step(
-    method: Method,
-    optimiser: torch.optim.Optimizer,
-    x: Tensor,
-    y: Tensor,
-    t: int,
-    progress: float,
-    settings: TrainingSettings,
-) -> float:
-    layers = method.network.layers
-    layers.anneal(progress)
-    method.begin_batch(progress)
-    optimiser.zero_grad()
-    # The data were checked when they were read; from here on the loss is watched instead.
-    with shared_variances(), validation(False):
-        nll = layers.nll(method.network(x, t), y)
-        nll.backward()
-        method.add_penalty_gradient(t)
-    if settings.clip_norm is not None:
-        parameters = optimiser.param_groups[0]["params"]
-        torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
-    optimiser.step()
-    return float(nll.detach())
+class _Trainer:
+    """The optimiser of one task and its steps."""
+
+    def __init__(
+        self, method: Method, stream: TaskStream, t: int, settings: TrainingSettings
+    ) -> None:
+        self.method, self.stream, self.t, self.settings = method, stream, t, settings
+        self.tasks = method.training_tasks(t)
+        self.trained = method.trained_parameters(t)
+        self.optimiser = torch.optim.Adam(self.trained, lr=settings.learning_rate, fused=True)
+        self.n_examples = sum(len(stream[i].train) for i in self.tasks)
+        self.n_steps = settings.epochs * math.ceil(self.n_examples / settings.batch_size)
+        self.scales = method.update_scales(t, settings.learning_rate)
+        self.step = 0
+
+    def train_epoch(self, generator: torch.Generator) -> float:
+        """One pass over the training data; gives the loss."""
+        self.method.train()
+        total = torch.zeros((), device=self.trained[0].device)
+        for batch in batches(self.stream, self.tasks, self.settings.batch_size, generator):
+            total += self._train_step(batch) * sum(len(group.labels) for group in batch)
+        return float(total / self.n_examples + self.method.penalty(self.t).detach())
+
+    def _train_step(self, batch: Sequence[Group]) -> Tensor:
+        progress = self.step / self.n_steps
+        self.method.network.layers.anneal(progress)
+        self.method.begin_batch(progress)
+        self.optimiser.zero_grad()
+        # The data were checked when they were read; from here on the loss is watched instead.
+        with shared_variances(), validation(False):
+            loss = batch_nll(self.method.network, batch)
+            loss.backward()
+            self.method.add_penalty_gradient(self.t)
+        if self.settings.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
+        self._update()
+        self.step += 1
+        return loss.detach()
+
+    def _update(self) -> None:
+        """Take the optimiser's step, or as much of it as the method grants each parameter."""
+        warmth = min(1.0, (self.step + 1) / max(self.settings.warmup_steps, 1))
+        self.optimiser.param_groups[0]["lr"] = self.settings.learning_rate * warmth
+        before = [parameter.detach().clone() for parameter, _ in self.scales]
+        self.optimiser.step()
+        with torch.no_grad():
+            for (parameter, scale), start in zip(self.scales, before, strict=True):
+                parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1
+
+    def validation_accuracy(self) -> float:
+        """Over all tasks trained on."""
+        splits = [self.stream[i].validation for i in self.tasks]
+        reached = [
+            accuracy(self.method.network, self.stream[i], split, i)
+            for i, split in zip(self.tasks, splits, strict=True)
+        ]
+        sizes = [len(split) for split in splits]
+        return sum(a * n for a, n in zip(reached, sizes, strict=True)) / sum(sizes)
+
+    def copied_state(self) -> dict[str, Tensor]:
+        """The method's state, safe from further training."""
+        return {name: value.clone() for name, value in self.method.state_dict().items()}
+
+
+def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:
+    """Mean negative log-likelihood of a batch: one pass through the trunk, each task's own head."""
+    layers = network.layers
+    features = network.features(torch.cat([group.images for group in batch]), batch[-1].task)
+    total, n_examples, start = torch.zeros(()), sum(len(group.labels) for group in batch), 0
+    for t, _, labels in batch:
+        rows = layers.rows(features, start, start + len(labels))
+        total = total + layers.nll(network.heads[t](rows), labels) * (len(labels) / n_examples)
+        start += len(labels)
+    return total
 
 
 def batches(
-    task: Task, split: Split, batch_size: int, generator: torch.Generator | None = None
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Normalised images and labels, in random order if a generator is given."""
-    indices = torch.arange(len(split))
-    if generator is not None:
-        indices = torch.randperm(len(split), generator=generator)
-    for chosen in indices.to(split.labels.device).split(batch_size):
-        yield task.normalise(split.images[chosen]), split.labels[chosen]
+    stream: TaskStream, tasks: Sequence[int], batch_size: int, generator: torch.Generator
+) -> Iterator[list[Group]]:
+    """The training data of some tasks together, each image once, in random order."""
+    starts = [0]
+    for i in tasks:
+        starts.append(starts[-1] + len(stream[i].train))
+    for chosen in torch.randperm(starts[-1], generator=generator).split(batch_size):
+        batch = []
+        for i, first, end in zip(tasks, starts, starts[1:], strict=False):
+            mine = chosen[(chosen >= first) & (chosen < end)] - first if len(tasks) > 1 else chosen
+            if len(mine):
+                batch.append(_group(stream[i], stream[i].train, i, mine))
+        yield batch
+
+
+def _group(task: Task, split: Split, t: int, indices: Tensor) -> Group:
+    indices = indices.to(split.labels.device)
+    return Group(t, task.normalise(split.images[indices]), split.labels[indices])
 
 
 @torch.no_grad()
-def accuracy(network: Network, task: Task, split: Split, t: int, batch_size: int = 1000) -> float:
+def accuracy(network: Network, task: Task, split: Split, t: int) -> float:
     """Share of right answers of head `t`."""
     network.eval()
     n_right = torch.zeros((), dtype=torch.int64, device=split.labels.device)
     with validation(False):
-        for x, y in batches(task, split, batch_size):
-            prediction = network.layers.predict(network(x, t))
-            n_right += (prediction.probabilities.argmax(1) == y).sum()
+        for indices in torch.arange(len(split)).split(EVALUATION_BATCH):
+            _, images, labels = _group(task, split, t, indices)
+            prediction = network.layers.predict(network(images, t))
+            n_right += (prediction.probabilities.argmax(1) == labels).sum()
     return int(n_right) / len(split)
-
-
-def _copy_state(method: Method) -> dict[str, Tensor]:
-    return {name: value.clone() for name, value in method.state_dict().items()}

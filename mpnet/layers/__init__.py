@@ -66,6 +66,10 @@ class LayerFamily(ABC):
         """The value that enters the first layer for a batch of task `t`."""
 
     @abstractmethod
+    def rows(self, value: Any, start: int, end: int) -> Any:
+        """The value of some examples of a batch."""
+
+    @abstractmethod
     def nll(self, output: Any, labels: Tensor) -> Tensor:
         """Mean negative log-likelihood of labels under the value that leaves a head."""
 

@@ -51,6 +51,10 @@ class PlainLayers(LayerFamily):
         """The batch; images in the memory format in which convolutions are fastest."""
         return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
+    def rows(self, value: Tensor, start: int, end: int) -> Tensor:
+        """A slice."""
+        return value[start:end]
+
     def nll(self, output: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy."""
         return F.cross_entropy(output, labels)

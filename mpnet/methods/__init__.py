@@ -1,6 +1,6 @@
 """Continual-learning methods."""
 
-from mpnet.methods import ft
+from mpnet.methods import ff, ft, jt, lra, ppbi
 from mpnet.methods._base import METHODS, Method
 
-__all__ = ["METHODS", "Method", "ft"]
+__all__ = ["METHODS", "Method", "ff", "ft", "jt", "lra", "ppbi"]

@@ -10,6 +10,8 @@ from mpnet.registry import Registry
 
 METHODS = Registry("method")
 
+Scales = Sequence[tuple[nn.Parameter, Tensor]]
+
 
 class Method(nn.Module):
     """A network and what protects its old tasks; what must be remembered is in `state_dict`."""
@@ -21,7 +23,7 @@ class Method(nn.Module):
         self.network = network
 
     def begin_task(self, t: int) -> None:
-        """What changes before training task `t`?"""
+        """What changes before training task `t`? Asked again when a run is resumed within it."""
 
     def begin_batch(self, progress: float) -> None:
         """What depends on how much of the task's training is done, 0 to 1?"""
@@ -35,6 +37,13 @@ class Method(nn.Module):
         penalty = self.penalty(t)
         if penalty.requires_grad:
             penalty.backward()
+
+    def update_scales(self, t: int, learning_rate: float) -> Scales:
+        """How much of its step may each weight take? Parameters that are not named take all of it.
+
+        The update is scaled, not the gradient: Adam divides a scaled gradient by its own size.
+        """
+        return ()
 
     def end_task(self, t: int) -> None:
         """What is remembered of task `t`?"""

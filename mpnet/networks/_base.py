@@ -34,6 +34,10 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor, t: int) -> Any:
         """(batch, *input_shape) to the family's value for the classes of task `t`."""
+        return self.heads[t](self.features(x, t))
+
+    def features(self, x: Tensor, t: int) -> Any:
+        """(batch, *input_shape) to the family's value that a head takes."""
         if tuple(x.shape[1:]) != self.input_shape:
             expected = ", ".join(map(str, self.input_shape))
             raise InputError(
@@ -44,7 +48,7 @@ class Network(nn.Module):
             raise InputError(
                 f"Network: the task must lie in 0 ... {len(self.heads) - 1}, but got {t}."
             )
-        return self.heads[t](self.trunk(self.layers.input(x, t)))
+        return self.trunk(self.layers.input(x, t))
 
     def trunk_parameters(self) -> Iterator[nn.Parameter]:
         """What all tasks share."""

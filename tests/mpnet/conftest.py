@@ -7,11 +7,11 @@ import pytest
 from mpnet.config import RunConfig, parse_run
 
 
-def digits_run(method: str = "ft", **changes: Any) -> RunConfig:
+def digits_run(name: str = "ft", /, **changes: Any) -> RunConfig:
     """Two epochs of a tiny network on the digits: about a second."""
     run: dict[str, Any] = {
         "network": {"name": "mlp", "hidden": [16]},
-        "method": {"name": method},
+        "method": {"name": name},
         "training": {"epochs": 2, "batch_size": 100, "warmup_steps": 2, "learning_rate": 0.01},
         "device": "cpu",
     }

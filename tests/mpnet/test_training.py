@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from mpnet.benchmarks import TaskStream
 from mpnet.config import RunConfig
 from mpnet.errors import Diverged
-from mpnet.training import EpochReport, accuracy, batches, train_task
+from mpnet.training import EpochReport, accuracy, batch_nll, batches, train_task
 from tests.mpnet.conftest import digits_run
 
 
@@ -37,15 +38,42 @@ def test_a_loss_that_leaves_the_numbers_is_named_with_its_task_and_epoch() -> No
 
 
 def test_an_epoch_sees_every_image_once_in_an_order_of_its_own() -> None:
-    task = digits_run().build_stream()[0]
+    stream = digits_run().build_stream()
     generator = torch.Generator().manual_seed(0)
-    first, second = (
-        torch.cat([x for x, _ in batches(task, task.train, 32, generator)]) for _ in range(2)
-    )
+    first, second = (_images(stream, [0], generator) for _ in range(2))
     assert not torch.equal(first, second)
-    in_order = task.normalise(task.train.images).flatten(1)
+    in_order = stream[0].normalise(stream[0].train.images).flatten(1)
     for epoch in (first, second):
-        torch.testing.assert_close(_sorted_rows(epoch.flatten(1)), _sorted_rows(in_order))
+        torch.testing.assert_close(_sorted_rows(epoch), _sorted_rows(in_order))
+
+
+def test_joint_batches_mix_tasks_and_see_every_image_once() -> None:
+    stream = digits_run().build_stream()
+    generator = torch.Generator().manual_seed(0)
+    first_batch = next(iter(batches(stream, [0, 1, 2], 60, generator)))
+    assert {group.task for group in first_batch} == {0, 1, 2}
+    assert sum(len(group.labels) for group in first_batch) == 60
+    everything = torch.cat([stream[i].normalise(stream[i].train.images) for i in range(3)])
+    seen = _images(stream, [0, 1, 2], generator)
+    torch.testing.assert_close(_sorted_rows(seen), _sorted_rows(everything.flatten(1)))
+
+
+def test_the_loss_of_a_mixed_batch_is_the_mean_over_its_examples() -> None:
+    config = digits_run("jt")
+    stream = config.build_stream()
+    network = config.build_method(stream).network
+    batch = next(iter(batches(stream, [0, 1], 50, torch.Generator().manual_seed(0))))
+    by_task = [
+        network.layers.likelihood.per_example(network(group.images, group.task), group.labels)
+        for group in batch
+    ]
+    torch.testing.assert_close(batch_nll(network, batch), torch.cat(by_task).mean())
+
+
+def _images(stream: TaskStream, tasks: list[int], generator: torch.Generator) -> torch.Tensor:
+    return torch.cat(
+        [group.images for batch in batches(stream, tasks, 32, generator) for group in batch]
+    ).flatten(1)
 
 
 def _sorted_rows(x: torch.Tensor) -> torch.Tensor:

@@ -105,6 +105,10 @@ class MomentLayers(LayerFamily):
         """A deterministic input; images in the memory format in which convolutions are fastest."""
         return Moments(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x)
 
+    def rows(self, value: Moments, start: int, end: int) -> Moments:
+        """A slice of both moments."""
+        return Moments(value.mean[start:end], None if value.var is None else value.var[start:end])
+
     def nll(self, output: Moments, labels: Tensor) -> Tensor:
         """By the chosen likelihood."""
         nll: Tensor = self.likelihood(output, labels)

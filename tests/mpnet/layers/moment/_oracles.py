@@ -54,7 +54,7 @@ class CountedCalls(TorchDispatchMode):
 
 @torch.no_grad()
 def randomise(layer: nn.Module, rho: float) -> nn.Module:
-    """Give every parameter and running statistic a value of its own, and variances near softplus(rho)."""
+    """Give all parameters and running statistics random values, variances near softplus(rho)."""
     gaussians = gaussian_parameters(layer)
     for parameter in layer.parameters():
         parameter.uniform_(0.5, 1.5)

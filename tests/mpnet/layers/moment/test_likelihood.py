@@ -159,7 +159,14 @@ def test_gaussian_of_deterministic_logits_is_that_of_variance_zero(covariance: s
 
 @pytest.mark.parametrize(
     ("progress", "jitter"),
-    [(0.0, 0.1), (0.125, math.sqrt(0.1 * 0.01)), (0.25, 0.01), (0.5, 1e-3), (0.8, 1e-3), (1, 1e-3)],
+    [
+        (0.0, 0.1),
+        (0.125, math.sqrt(0.1 * 0.01)),
+        (0.25, 0.01),
+        (0.5, 1e-3),
+        (0.8, 1e-3),
+        (1, 1e-3),
+    ],
 )
 def test_floor_falls_geometrically_and_then_stays(progress: float, jitter: float) -> None:
     likelihood = Gaussian(jitter=1e-3, jitter_start=0.1, jitter_until=0.5)
@@ -234,7 +241,9 @@ def test_expected_softmax_without_variance_is_the_cross_entropy(with_zeros: bool
 
 def test_expected_softmax_has_the_gradients_of_its_formula() -> None:
     y = labels(5)
-    assert torch.autograd.gradcheck(lambda m, v: ExpectedSoftmax()(Moments(m, v), y), tuple(logits(5)))
+    assert torch.autograd.gradcheck(
+        lambda m, v: ExpectedSoftmax()(Moments(m, v), y), tuple(logits(5))
+    )
 
 
 def saturated_and_wrong(var: float) -> tuple[Moments, Tensor]:

@@ -1,5 +1,6 @@
-"""The contract of every layer rule, over one table: torch.nn at zero variance, Monte Carlo elsewhere."""
+"""The contract of every layer rule: torch.nn at zero variance, Monte Carlo elsewhere."""
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from mpnet.errors import InputError
 from mpnet.layers import moment
 from mpnet.layers.moment import Moments
 from mpnet.layers.moment.pool import pool_first
@@ -191,7 +193,7 @@ def forward(layer: nn.Module, x: Tensor | Moments) -> Moments | Tensor:
 
 
 def trained(layer: nn.Module, x: Moments) -> tuple[Moments, list[Tensor]]:
-    """The output and the gradients of an uneven sum of it, for mean, variance and all parameters."""
+    """The output, and the gradients of an uneven sum of it for inputs and parameters."""
     leaves = [x.mean.detach().requires_grad_(), x.dense_var.detach().requires_grad_()]
     out = forward(layer, Moments(*leaves))
     weights = torch.linspace(0.5, 1.5, out.mean.numel(), dtype=x.mean.dtype).view_as(out.mean)
@@ -244,6 +246,15 @@ def test_running_statistics_after_two_steps_are_those_of_torch(
         layer(Moments(step * x.mean, x.var))
         twin(step * x.mean)
     torch.testing.assert_close(dict(layer.named_buffers()), dict(twin.named_buffers()))
+
+
+@pytest.mark.parametrize("has_var", [False, True])
+def test_an_empty_batch_does_not_spoil_running_statistics(has_var: bool) -> None:
+    layer, empty = moment.BatchNorm1d(4), torch.ones(0, 4)
+    with contextlib.suppress(InputError):  # torch takes it; to refuse it is as good
+        layer(Moments(empty, empty) if has_var else empty)
+    torch.testing.assert_close(layer.running_mean, torch.zeros(4))
+    torch.testing.assert_close(layer.running_var, torch.ones(4))
 
 
 # Monte Carlo
