@@ -101,8 +101,10 @@ def add_kl_gradient(
         excess.mul_(tau)
     else:
         scale = tau
-    _gradient(mean).addcdiv_(shift, prior_var, value=scale)
-    _gradient(rho).addcmul_(excess, slope, value=0.5 * scale)
+    if mean.requires_grad:
+        _gradient(mean).addcdiv_(shift, prior_var, value=scale)
+    if rho.requires_grad:
+        _gradient(rho).addcmul_(excess, slope, value=0.5 * scale)
 
 
 def _gradient(parameter: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 """From posteriors to uncertainties in [0, 1], and from those to learning rates or KL weights.
 
-Eqs. 7 and 8 of the paper are printed for an importance iota, but do what its text says only if iota
-is the uncertainty: then the most certain parameter gets the lowest rate and the highest weight. So an
-uncertainty is scaled to [0, 1] here, and importance is one minus it. All functions take flat
-vectors over the whole trunk: one scale for all layers.
+Eqs. 7 and 8 of the paper are printed for an importance iota, but do what its text says only if
+iota is the uncertainty: then the most certain parameter gets the lowest rate and the highest
+weight. So an uncertainty is scaled to [0, 1] here, and importance is one minus it. All functions
+take flat vectors over the whole trunk: one scale for all layers.
 """
 
 from typing import Literal
@@ -16,8 +16,9 @@ from mpnet import gaussian
 Measure = Literal["var", "snr"]
 Scale = Literal["auto", "linear", "log", "rank"]
 
-# The readings that protect: linear in the variance leaves 83 % of the important weights below a tenth of the
-# highest rate; linear in the SNR protects none, so it is taken in decibels, as the paper plots it.
+# The readings that protect: linear in the variance holds 83 % of the important weights below a
+# tenth of the highest rate; linear in the SNR holds none, so it is taken in decibels, as the
+# paper plots it.
 _AUTO: dict[Measure, Scale] = {"var": "linear", "snr": "log"}
 
 

@@ -144,7 +144,7 @@ class _Trainer:
 
 
 def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:
-    """Mean negative log-likelihood of a batch: one pass through the trunk, each task's own head."""
+    """Mean negative log-likelihood: one pass through the trunk, each task's own head."""
     layers = network.layers
     features = network.features(torch.cat([group.images for group in batch]), batch[-1].task)
     total, n_examples, start = torch.zeros(()), sum(len(group.labels) for group in batch), 0

@@ -11,15 +11,15 @@ from mpnet.networks import Network
 class VariationalMethod(Method):
     """Adds tau * KL against the stored prior, for the trunk and the heads in training.
 
-    Heads of finished tasks are left out: the paper's sum over all parameters would keep pulling them
-    to the prior after their data are gone.
+    Heads of finished tasks are left out: the paper's sum over all parameters would keep pulling
+    them to the prior after their data are gone.
 
     Args:
         network: a moment network.
         tau_0: weight of the KL; 1 / (number of training images) gives the exact ELBO.
     """
 
-    def __init__(self, network: Network, *, tau_0: float = 1e-6) -> None:
+    def __init__(self, network: Network, *, tau_0: float = 1e-5) -> None:
         super().__init__(network)
         self.tau_0 = tau_0
 

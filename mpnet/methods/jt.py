@@ -1,4 +1,4 @@
-"""MP-JT, joint training: each task is trained together with all before it; the paper's upper bound."""
+"""MP-JT, joint training: each task together with all before it; the paper's upper bound."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""LRA, learning-rate adaptation: the more certain a parameter is, the less of its step it takes."""
+"""LRA, learning-rate adaptation: the more certain a parameter, the less of its step it takes."""
 
 import torch
 from torch import Tensor
@@ -31,7 +31,7 @@ class LearningRateAdaptation(VariationalMethod):
         self,
         network: Network,
         *,
-        tau_0: float = 1e-6,
+        tau_0: float = 1e-5,
         measure: Measure = "var",
         scale: Scale = "auto",
         alpha_max: float = 1e-3,

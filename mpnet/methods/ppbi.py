@@ -1,4 +1,4 @@
-"""PPBI, per-parameter Bayesian inference: the more certain a parameter is, the heavier its KL."""
+"""PPBI, per-parameter Bayesian inference: the more certain a parameter, the heavier its KL."""
 
 import torch
 from torch import Tensor
@@ -30,7 +30,7 @@ class PerParameterBayesianInference(VariationalMethod):
         self,
         network: Network,
         *,
-        tau_0: float = 1e-6,
+        tau_0: float = 1e-5,
         measure: Measure = "var",
         scale: Scale = "auto",
         tau_max: float = 1e-4,

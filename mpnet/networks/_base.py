@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mpnet.errors import InputError
+from mpnet.errors import ConfigError, InputError
 from mpnet.layers import LayerFamily
 from mpnet.registry import Registry
 
@@ -24,6 +24,11 @@ class Network(nn.Module):
     """A shared trunk and one linear head per task; all heads exist from the start."""
 
     def __init__(self, layers: LayerFamily, trunk: Trunk, n_classes: Sequence[int]) -> None:
+        if not n_classes or min(n_classes) < 1:
+            raise ConfigError(
+                "Network: there must be a task, and each must have at least one class, "
+                f"but got {list(n_classes)}."
+            )
         super().__init__()
         self.layers = layers
         self.input_shape = trunk.input_shape
@@ -34,7 +39,8 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor, t: int) -> Any:
         """(batch, *input_shape) to the family's value for the classes of task `t`."""
-        return self.heads[t](self.features(x, t))
+        features = self.features(x, t)
+        return self.heads[t](features)
 
     def features(self, x: Tensor, t: int) -> Any:
         """(batch, *input_shape) to the family's value that a head takes."""

@@ -54,9 +54,10 @@ def alexnet(
 
 
 def _check_shape(input_shape: tuple[int, ...]) -> tuple[int, int]:
-    if len(input_shape) != 3 or input_shape[1] != input_shape[2] or input_shape[1] < 20:
+    channels, height, width = input_shape if len(input_shape) == 3 else (0, 0, 0)
+    if channels < 1 or height < 20 or height != width:
         raise ConfigError(
-            "network alexnet: images must be square and at least 20 pixels wide, "
+            "network alexnet: images must be (channels, size, size) and at least 20 pixels wide, "
             f"but got {input_shape}; for smaller ones use network mlp."
         )
-    return input_shape[0], input_shape[1]
+    return channels, height

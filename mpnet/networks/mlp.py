@@ -22,6 +22,8 @@ def mlp(
         raise ConfigError(
             f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}."
         )
+    if not input_shape or min(input_shape) < 1:
+        raise ConfigError(f"network mlp: every size must be >= 1, but got {input_shape}.")
     modules = [layers.flatten()]
     n_in = math.prod(input_shape)
     for n_out in hidden:

@@ -30,7 +30,7 @@ def test_every_search_space_in_the_project_has_a_run_that_binds(file: Path) -> N
         ),
         (
             {"method": {"tau_0": 1}},
-            "run.method: must have a name, one of ft",
+            "run.method: must have a name, one of ",
         ),
         (
             {"network": "mlp"},

@@ -75,8 +75,8 @@ class GaussianReLU(nn.Module):
         mean, var = check_moments(self, as_moments(x))
         if var is None:
             return Moments(F.relu(mean))
-        # Below the smallest normal number the ratio mean / sigma would be 0 / 0 where both vanish.
-        sigma = var.clamp_min(torch.finfo(var.dtype).tiny).sqrt()
+        # So far above the smallest number that mean / var, which the gradient needs, stays finite.
+        sigma = var.clamp_min(torch.finfo(var.dtype).tiny ** 0.75).sqrt()
         ratio = mean / sigma
         above = torch.special.ndtr(ratio)
         density = torch.exp(-0.5 * ratio.square()) / math.sqrt(2 * math.pi)

@@ -77,7 +77,7 @@ class _BatchNorm(nn.Module):
                 f"{describe(self)}: the input must have {' or '.join(map(str, self.ndims))} "
                 f"dimensions, the second of size {self.num_features}, but got {shape}."
             )
-        if self.training and x.mean.numel() == self.num_features:
+        if self.training and x.mean.numel() <= self.num_features:
             raise InputError(
                 f"{describe(self)}: in training there must be more than one value per feature, "
                 f"but got {shape}."

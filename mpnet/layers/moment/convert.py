@@ -26,35 +26,54 @@ def from_torch(module: nn.Module, *, rho: float = -12.0) -> nn.Module:
         module: a network of torch.nn layers, in any nesting.
         rho: initial value behind every variance.
     """
-    missing: list[str] = []
-    twin = _converted(copy.deepcopy(module), "", rho, missing)
-    if missing:
+    conversion = _Conversion(rho)
+    twin = conversion.of(copy.deepcopy(module), "")
+    if conversion.missing:
         known = ", ".join(sorted(c.__name__ for c in _RULES))
         raise ConfigError(
-            f"from_torch: every layer must have a moment rule, but got {'; '.join(missing)}. "
-            f"There are rules for {known}."
+            "from_torch: every layer must have a moment rule, "
+            f"but got {'; '.join(conversion.missing)}. There are rules for {known}."
         )
     name_layers(twin)
     return twin
 
 
-def _converted(module: nn.Module, path: str, rho: float, missing: list[str]) -> nn.Module:
-    rule = _RULES.get(type(module))
-    if rule is not None:
+class _Conversion:
+    """One walk over a network: what is done, and which layers have no rule."""
+
+    def __init__(self, rho: float) -> None:
+        self.rho = rho
+        self.missing: list[str] = []
+        self.done: dict[nn.Module, nn.Module] = {}
+
+    def of(self, module: nn.Module, path: str) -> nn.Module:
+        """The twin of a module; a layer that stands in two places stays one layer."""
+        if module not in self.done:
+            convert = self._layer if type(module) in _RULES else self._box
+            self.done[module] = convert(module, path)
+        return self.done[module]
+
+    def _layer(self, module: nn.Module, path: str) -> nn.Module:
         try:
-            return rule(module, rho).train(module.training)
+            return _RULES[type(module)](module, self.rho).train(module.training)
         except ConfigError as fault:
-            missing.append(f"{path or 'the network'} ({fault})")
+            self.missing.append(f"{path or 'the network'} ({fault})")
             return module
-    children = list(module.named_children())
-    if not children or next(module.parameters(recurse=False), None) is not None:
-        missing.append(f"{path or 'the network'} ({type(module).__name__})")
+
+    def _box(self, module: nn.Module, path: str) -> nn.Module:
+        """A container, changed in place."""
+        # Not named_children(), which leaves out the second place of a shared layer.
+        children = {name: child for name, child in module._modules.items() if child is not None}
+        if not children or next(module.parameters(recurse=False), None) is not None:
+            self.missing.append(f"{path or 'the network'} ({type(module).__name__})")
+            return module
+        for name, child in children.items():
+            module._modules[name] = self.of(child, f"{path}.{name}".lstrip("."))
+        if type(module) is nn.Sequential:
+            pairs = list(module._modules.items())
+            order = pool.pool_first_order(list(module))
+            module._modules = dict(pairs[i] for i in order)
         return module
-    for name, child in children:
-        setattr(module, name, _converted(child, f"{path}.{name}".lstrip("."), rho, missing))
-    if type(module) is nn.Sequential:
-        return nn.Sequential(*pool.pool_first(list(module))).train(module.training)
-    return module
 
 
 def _linear(layer: nn.Linear, rho: float) -> nn.Module:
@@ -81,6 +100,8 @@ def _with_means(twin: Linear | Conv2d, layer: nn.Linear | nn.Conv2d) -> nn.Modul
     twin.weight.mean.copy_(layer.weight)
     if twin.bias is not None and layer.bias is not None:
         twin.bias.mean.copy_(layer.bias)
+        twin.bias.requires_grad_(layer.bias.requires_grad)
+    twin.weight.requires_grad_(layer.weight.requires_grad)
     return twin
 
 
@@ -89,8 +110,11 @@ def _batch_norm(rule: type[nn.Module]) -> Callable[[Any, float], nn.Module]:
         twin = rule(
             layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats
         )
+        twin.to(next(iter(layer.state_dict().values()), torch.empty(0)))
         twin.load_state_dict(layer.state_dict())
-        return twin.to(next(iter(layer.state_dict().values()), torch.empty(0)))
+        for mine, theirs in zip(twin.parameters(), layer.parameters(), strict=True):
+            mine.requires_grad_(theirs.requires_grad)
+        return twin
 
     return convert
 
@@ -111,9 +135,17 @@ def _gelu(layer: nn.GELU, rho: float) -> nn.Module:
 
 
 def _softmax(layer: nn.Softmax, rho: float) -> nn.Module:
-    if layer.dim not in (-1, 1):
-        raise ConfigError(f"Softmax: dim must be the last one, but got {layer.dim}")
-    return Softmax()
+    if layer.dim is None:
+        raise ConfigError("Softmax: dim must be given, but got None")
+    return Softmax(layer.dim)
+
+
+def _max_pool2d(layer: nn.MaxPool2d, rho: float) -> nn.Module:
+    if layer.return_indices:
+        raise ConfigError("MaxPool2d: return_indices must be False, but got True")
+    return pool.MaxPool2d(
+        layer.kernel_size, layer.stride, layer.padding, layer.dilation, layer.ceil_mode
+    )
 
 
 _RULES: dict[type[nn.Module], Callable[[Any, float], nn.Module]] = {
@@ -127,9 +159,7 @@ _RULES: dict[type[nn.Module], Callable[[Any, float], nn.Module]] = {
     nn.Sigmoid: _without_state(activation.Sigmoid),
     nn.GELU: _gelu,
     nn.SiLU: _without_state(activation.SiLU),
-    nn.MaxPool2d: _without_state(
-        pool.MaxPool2d, "kernel_size", "stride", "padding", "dilation", "ceil_mode"
-    ),
+    nn.MaxPool2d: _max_pool2d,
     nn.AvgPool2d: _without_state(
         pool.AvgPool2d,
         "kernel_size",

@@ -23,11 +23,16 @@ class Moments(NamedTuple):
     mean: Tensor
     var: Tensor | None = None
 
-    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
+    def __add__(self, other: "Moments | Tensor") -> "Moments":  # type: ignore[override]
         """Sum of two independent activations: means add, variances add."""
+        other = as_moments(other)
         if self.var is None or other.var is None:
             return Moments(self.mean + other.mean, other.var if self.var is None else self.var)
         return Moments(self.mean + other.mean, self.var + other.var)
+
+    def __radd__(self, other: Tensor) -> "Moments":
+        """A tensor without variance on the left."""
+        return self + other
 
     @property
     def dense_var(self) -> Tensor:

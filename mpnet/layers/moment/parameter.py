@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mpnet import gaussian
 from mpnet.errors import InputError
 
-_shared: ContextVar[dict[int, tuple[Tensor, Tensor]] | None] = ContextVar(
+_shared: ContextVar[dict[tuple[int, bool], tuple[Tensor, Tensor]] | None] = ContextVar(
     "shared_variances", default=None
 )
 
@@ -56,9 +56,11 @@ class GaussianParameter(nn.Module):
         shared = _shared.get()
         if shared is None:
             return gaussian.variance_and_slope(self.rho)
-        if id(self) not in shared:
-            shared[id(self)] = gaussian.variance_and_slope(self.rho)
-        return shared[id(self)]
+        # What was computed without a graph must not serve where one is needed.
+        key = (id(self), torch.is_grad_enabled())
+        if key not in shared:
+            shared[key] = gaussian.variance_and_slope(self.rho)
+        return shared[key]
 
     @property
     def log_var(self) -> Tensor:
@@ -80,7 +82,7 @@ class GaussianParameter(nn.Module):
 
     def add_kl_gradient(self, tau: float | Tensor) -> None:
         """Add the gradient of `total_kl(tau)` to those of mean and rho, where they are trained."""
-        if self.mean.requires_grad and self.rho.requires_grad:
+        if self.mean.requires_grad or self.rho.requires_grad:
             prior = (self.prior_mean, self.prior_var)
             gaussian.add_kl_gradient(self.mean, self.rho, self._var_and_slope(), prior, tau)
 
@@ -107,7 +109,7 @@ def total_kl(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) ->
         members: usually `gaussian_parameters(network)`.
         tau: one weight for all, or a flat vector with one weight per parameter, in order.
     """
-    return torch.stack([m.total_kl(w) for m, w in _weighted(members, tau)]).sum()
+    return sum((m.total_kl(w) for m, w in _weighted(members, tau)), start=torch.zeros(()))
 
 
 def add_kl_gradient(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) -> None:

@@ -91,7 +91,8 @@ class MaxPool2d(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, channels, height, width) to (batch, channels, height', width')."""
-        mean, var = _check_images(self, as_moments(x))
+        kernel_size, _, padding, dilation, _ = self.window
+        mean, var = _check_images(self, as_moments(x), kernel_size, padding, dilation)
         if var is None:
             return Moments(F.max_pool2d(mean, *self.window))
         return Moments(*_MaxPoolMoments.apply(mean, var, self.window))
@@ -123,7 +124,8 @@ class AvgPool2d(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, channels, height, width) to (batch, channels, height', width')."""
-        mean, var = _check_images(self, as_moments(x))
+        kernel_size, _, padding, _ = self.placement
+        mean, var = _check_images(self, as_moments(x), kernel_size, padding)
         out_mean = F.avg_pool2d(mean, *self.placement, *self.divisor)
         if var is None:
             return Moments(out_mean)
@@ -178,12 +180,25 @@ def _window_lengths(n_in: int, n_out: int, like: Tensor) -> Tensor:
     return like.new_tensor(lengths)
 
 
-def _check_images(layer: nn.Module, x: Moments) -> Moments:
-    if x.mean.ndim != 4:
+def _check_images(
+    layer: nn.Module,
+    x: Moments,
+    kernel_size: tuple[int, int] = (1, 1),
+    padding: tuple[int, int] = (0, 0),
+    dilation: tuple[int, int] = (1, 1),
+) -> Moments:
+    shape = tuple(x.mean.shape)
+    if len(shape) != 4:
         raise InputError(
             f"{describe(layer)}: the input must have shape (batch, channels, height, width), "
-            f"but got {tuple(x.mean.shape)}."
+            f"but got {shape}."
         )
+    for size, kernel, pad, step in zip(shape[2:], kernel_size, padding, dilation, strict=True):
+        if size + 2 * pad < step * (kernel - 1) + 1:
+            raise InputError(
+                f"{describe(layer)}: the padded image must not be smaller than the window, "
+                f"but got {shape}."
+            )
     return check_moments(layer, x)
 
 
@@ -193,8 +208,14 @@ def pool_first(layers: Sequence[nn.Module]) -> list[nn.Module]:
     The arg-max of psi(m) is that of m where psi is monotone, so both orders give the same moments,
     but the activation then works on the pooled elements only: a quarter of them for 2x2 windows.
     """
-    ordered = list(layers)
-    for i in range(len(ordered) - 1):
-        if getattr(ordered[i], "is_monotone", False) and isinstance(ordered[i + 1], MaxPool2d):
-            ordered[i], ordered[i + 1] = ordered[i + 1], ordered[i]
-    return ordered
+    return [layers[i] for i in pool_first_order(layers)]
+
+
+def pool_first_order(layers: Sequence[nn.Module]) -> list[int]:
+    """Where each layer of `pool_first` stood before."""
+    order = list(range(len(layers)))
+    for i in range(len(order) - 1):
+        a, b = layers[order[i]], layers[order[i + 1]]
+        if getattr(a, "is_monotone", False) and isinstance(b, MaxPool2d):
+            order[i], order[i + 1] = order[i + 1], order[i]
+    return order

@@ -2,7 +2,8 @@
 
 from torch import Tensor, nn
 
-from mpnet.layers.moment.moments import Moments, as_moments
+from mpnet.errors import InputError
+from mpnet.layers.moment.moments import Moments, as_moments, describe
 
 
 class Flatten(nn.Module):
@@ -33,5 +34,11 @@ class Residual(nn.Module):
     def forward(self, x: Tensor | Moments) -> Moments:
         """Any shape for which both paths end in the same one."""
         x = as_moments(x)
-        out: Moments = self.body(x) + self.shortcut(x)
+        body, shortcut = self.body(x), self.shortcut(x)
+        if body.mean.shape != shortcut.mean.shape:
+            raise InputError(
+                f"{describe(self)}: both paths must end in one shape, "
+                f"but got {tuple(body.mean.shape)} and {tuple(shortcut.mean.shape)}."
+            )
+        out: Moments = body + shortcut
         return out
