@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge, Gt
@@ -27,6 +27,7 @@ class TrainingSettings:
         batch_size: examples per step; the last, smaller batch is used too.
         learning_rate: of Adam.
         warmup_steps: steps over which the rate rises to its value at the start of every task.
+        decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
     """
 
@@ -34,6 +35,7 @@ class TrainingSettings:
     batch_size: Annotated[int, Ge(1)] = 500
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     warmup_steps: Annotated[int, Ge(0)] = 100
+    decay: Literal["none", "cosine"] = "none"
     clip_norm: Annotated[float, Gt(0)] | None = None
 
 
@@ -120,8 +122,8 @@ class _Trainer:
 
     def _update(self) -> None:
         """Take the optimiser's step, or as much of it as the method grants each parameter."""
-        warmth = min(1.0, (self.step + 1) / max(self.settings.warmup_steps, 1))
-        self.optimiser.param_groups[0]["lr"] = self.settings.learning_rate * warmth
+        share = rate_share(self.step, self.n_steps, self.settings)
+        self.optimiser.param_groups[0]["lr"] = self.settings.learning_rate * share
         before = [parameter.detach().clone() for parameter, _ in self.scales]
         self.optimiser.step()
         with torch.no_grad():
@@ -141,6 +143,14 @@ class _Trainer:
     def copied_state(self) -> dict[str, Tensor]:
         """The method's state, safe from further training."""
         return {name: value.clone() for name, value in self.method.state_dict().items()}
+
+
+def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:
+    """The part of the learning rate that is in force at a step of a task."""
+    warmth = min(1.0, (step + 1) / max(settings.warmup_steps, 1))
+    if settings.decay == "none":
+        return warmth
+    return warmth * 0.5 * (1 + math.cos(math.pi * step / n_steps))
 
 
 def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:

@@ -6,7 +6,15 @@ import torch
 from mpnet.benchmarks import TaskStream
 from mpnet.config import RunConfig
 from mpnet.errors import Diverged
-from mpnet.training import EpochReport, accuracy, batch_nll, batches, train_task
+from mpnet.training import (
+    EpochReport,
+    TrainingSettings,
+    accuracy,
+    batch_nll,
+    batches,
+    rate_share,
+    train_task,
+)
 from tests.mpnet.conftest import digits_run
 
 
@@ -78,3 +86,19 @@ def _images(stream: TaskStream, tasks: list[int], generator: torch.Generator) ->
 
 def _sorted_rows(x: torch.Tensor) -> torch.Tensor:
     return torch.stack(sorted(x, key=lambda row: row.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("decay", "step", "share"),
+    [
+        ("none", 0, 0.1),
+        ("none", 9, 1.0),
+        ("none", 99, 1.0),
+        ("cosine", 0, 0.1),
+        ("cosine", 50, 0.5),
+        ("cosine", 100, 0.0),
+    ],
+)
+def test_the_rate_warms_up_and_falls_as_asked(decay: str, step: int, share: float) -> None:
+    settings = TrainingSettings(warmup_steps=10, decay=decay)  # type: ignore[arg-type]
+    assert rate_share(step, 100, settings) == pytest.approx(share)
