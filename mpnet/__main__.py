@@ -1,28 +1,29 @@
 """Run one YAML `run:` block, without a sweep."""
 
 import argparse
+import hashlib
 import json
 import logging
 import sys
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from mpnet import metrics
+from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, load_run
 from mpnet.continual import run
-from mpnet.errors import ConfigError, DataMissing, Diverged
+from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverged
 from mpnet.metrics import Matrix
+from mpnet.results import summary_line, table, write_results
 from mpnet.training import EpochReport
 
 EXAMPLES = """examples:
   python -m mpnet search_spaces/quickstart.yaml
   python -m mpnet search_spaces/quickstart.yaml training.epochs=5 layers.likelihood=gaussian
   python -m mpnet search_spaces/quickstart.yaml --split test --seed 3
+  python -m mpnet search_spaces/quickstart.yaml --resume
 """
 
 
@@ -36,15 +37,18 @@ def main(arguments: list[str] | None = None) -> int:
     overrides += [f"seed={options.seed}"] if options.seed is not None else []
     try:
         config = load_run(options.file, overrides)
-        R = _run_with_progress(config, console)
-    except (ConfigError, DataMissing, Diverged) as error:
+        folder = options.output or _default_folder(options.file, config)
+        R = _run_with_progress(config, _checkpoints(folder, options.resume), console)
+    except (ConfigError, DataMissing, CheckpointError, Diverged, Dead) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        return 1 if isinstance(error, Diverged) else 2
+        return 1 if isinstance(error, Diverged | Dead) else 2
     except KeyboardInterrupt:
-        console.print("Stopped.", style="yellow")
+        console.print("Stopped; the same command with --resume goes on.", style="yellow")
         return 130
-    console.print(_table(R, config))
-    print(json.dumps(_summary(R)))
+    write_results(folder, config, R)
+    console.print(table(R, config))
+    console.print(f"Files are in {folder}", highlight=False, soft_wrap=True)
+    print(json.dumps(summary_line(R)))
     return 0
 
 
@@ -59,10 +63,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted paths into it")
     parser.add_argument("--split", choices=["validation", "test"], help="what R is judged on")
     parser.add_argument("--seed", type=int, help="of weights, batches and dropout")
+    parser.add_argument("--output", type=Path, help="folder for files (default: below runs/)")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     return parser
 
 
-def _run_with_progress(config: RunConfig, console: Console) -> Matrix:
+def _default_folder(file: Path, config: RunConfig) -> Path:
+    """One folder per configuration, so that the same command finds its checkpoint again."""
+    digest = hashlib.sha256(config.identity().encode()).hexdigest()[:8]
+    return Path("runs") / f"{file.stem}-{config.method['name']}-seed{config.seed}-{digest}"
+
+
+def _checkpoints(folder: Path, is_resumed: bool) -> Checkpoints:
+    checkpoints = Checkpoints(folder)
+    if not is_resumed:
+        checkpoints.path.unlink(missing_ok=True)
+    return checkpoints
+
+
+def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Console) -> Matrix:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -74,41 +93,16 @@ def _run_with_progress(config: RunConfig, console: Console) -> Matrix:
         bar = progress.add_task("reading data", total=None, status="")
 
         def on_epoch_end(report: EpochReport) -> None:
+            n_epochs = config.training.epochs
             progress.update(
                 bar,
-                advance=1,
-                total=report.n_tasks * config.training.epochs,
+                completed=report.task * n_epochs + report.epoch + 1,
+                total=report.n_tasks * n_epochs,
                 description=f"task {report.task + 1}/{report.n_tasks}",
                 status=f"loss {report.loss:8.4f}  validation {report.validation_accuracy:6.2%}",
             )
 
-        return run(config, on_epoch_end=on_epoch_end)
-
-
-def _table(R: Matrix, config: RunConfig) -> Table:
-    method, benchmark = config.method["name"], config.benchmark["name"]
-    table = Table(
-        title=f"{method} on {benchmark}: {config.split} accuracy in %, seed {config.seed}",
-        caption=f"ACC {metrics.acc(R):.2%}   BWT {metrics.bwt(R):+.2%}",
-    )
-    table.add_column("after")
-    for i in range(len(R)):
-        table.add_column(f"task {i + 1}", justify="right")
-    for t, row in enumerate(R):
-        table.add_row(f"task {t + 1}", *(_cell(value) for value in row))
-    return table
-
-
-def _cell(value: float) -> str:
-    if np.isnan(value):
-        return ""
-    colour = "green" if value >= 0.95 else "yellow" if value >= 0.8 else "red"
-    return f"[{colour}]{100 * value:.2f}[/]"
-
-
-def _summary(R: Matrix) -> dict[str, object]:
-    rows = [[None if np.isnan(value) else value for value in row] for row in R]
-    return {"acc": metrics.acc(R), "bwt": metrics.bwt(R), "R": rows}
+        return run(config, on_epoch_end=on_epoch_end, checkpoints=checkpoints)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,10 @@ class RunConfig(BaseModel):
     seed: int = Field(default=0, ge=0)
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
 
+    def identity(self) -> str:
+        """What makes two runs the same: everything but the device."""
+        return self.model_dump_json(exclude={"device"})
+
     def build_stream(self) -> TaskStream:
         """The benchmark's tasks, with the evaluation split that this run may see."""
         name, options = _named(self.benchmark)

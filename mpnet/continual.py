@@ -1,16 +1,18 @@
 """Algorithm 1: tasks in order, train, evaluate, fill R. No optimiser, no method names."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
 from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import TaskStream
+from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.methods import Method
 from mpnet.metrics import Matrix
-from mpnet.training import EpochReport, accuracy, train_task
+from mpnet.training import EpochReport, TaskTrainer, accuracy
 
 TaskEnd = Callable[[int, Matrix], None]
 EpochEnd = Callable[[EpochReport], None]
@@ -20,24 +22,88 @@ def run(
     config: RunConfig,
     on_task_end: TaskEnd = lambda t, R: None,
     on_epoch_end: EpochEnd = lambda report: None,
+    checkpoints: Checkpoints | None = None,
 ) -> Matrix:
     """Train all tasks of a benchmark in order and give R on the one split that `config` names.
 
     The callbacks are the only way out: what they do is the caller's business.
+
+    Args:
+        config: what to run.
+        on_task_end: called with the task and R so far; again for a task that a crash interrupted.
+        on_epoch_end: called after every epoch.
+        checkpoints: where to save the state and, if there is one already, to go on from.
     """
-    device = _device(config.device)
-    if device.type == "cpu":
-        keep_freed_memory()
-    torch.manual_seed(config.seed)
-    generator = torch.Generator().manual_seed(config.seed)
-    stream = config.build_stream().to(device)
-    method = config.build_method(stream).to(device)
-    R = np.full((len(stream), len(stream)), np.nan)
-    for t in range(len(stream)):
-        train_task(method, stream, t, config.training, generator, on_epoch_end)
-        R[t, : t + 1] = _accuracies(method, stream, t)
-        on_task_end(t, R.copy())
-    return R
+    return _Run(config, checkpoints).finish(on_task_end, on_epoch_end)
+
+
+class _Run:
+    """Everything that changes in the course of a run, so that it can be saved and restored."""
+
+    def __init__(self, config: RunConfig, checkpoints: Checkpoints | None) -> None:
+        device = _device(config.device)
+        if device.type == "cpu":
+            keep_freed_memory()
+        torch.manual_seed(config.seed)
+        self.config, self.checkpoints = config, checkpoints
+        self.generator = torch.Generator().manual_seed(config.seed)
+        stream = config.build_stream()
+        self.identity = {"configuration": config.identity(), "data": stream.fingerprint()}
+        self.stream = stream.to(device)
+        self.method = config.build_method(self.stream).to(device)
+        self.R = np.full((len(self.stream), len(self.stream)), np.nan)
+        self.task = 0
+        self.trainer: TaskTrainer | None = None
+        saved = checkpoints.load(self.identity) if checkpoints else None
+        if saved is not None:
+            self._restore(saved)
+
+    def finish(self, on_task_end: TaskEnd, on_epoch_end: EpochEnd) -> Matrix:
+        """Train what is left."""
+        while self.task < len(self.stream):
+            trainer = self.trainer or self._new_trainer()
+            while not trainer.is_finished:
+                report = trainer.train_epoch(self.generator)
+                on_epoch_end(report)
+                if self.checkpoints and self.checkpoints.is_due(report.epoch):
+                    self.trainer = trainer
+                    self._save()
+            trainer.finish()
+            self.R[self.task, : self.task + 1] = _accuracies(self.method, self.stream, self.task)
+            on_task_end(self.task, self.R.copy())
+            self.task, self.trainer = self.task + 1, None
+            self._save()
+        return self.R
+
+    def _new_trainer(self) -> TaskTrainer:
+        return TaskTrainer(self.method, self.stream, self.task, self.config.training)
+
+    def _save(self) -> None:
+        if self.checkpoints is None:
+            return
+        state: dict[str, Any] = {
+            "identity": self.identity,
+            "task": self.task,
+            "R": torch.from_numpy(self.R.copy()),
+            "method": self.method.state_dict(),
+            "trainer": None if self.trainer is None else self.trainer.state_dict(),
+            "generator": self.generator.get_state(),
+            "rng": torch.get_rng_state(),
+            "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        }
+        self.checkpoints.save(state)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.task, self.R = state["task"], state["R"].numpy()
+        self.method.load_state_dict(state["method"])
+        if state["trainer"] is not None:
+            self.trainer = self._new_trainer()
+            self.trainer.load_state_dict(state["trainer"])
+        # Last, since building the trainer may have drawn random numbers.
+        self.generator.set_state(state["generator"])
+        torch.set_rng_state(state["rng"])
+        if state["cuda_rng"]:
+            torch.cuda.set_rng_state_all(state["cuda_rng"])
 
 
 def _accuracies(method: Method, stream: TaskStream, t: int) -> list[float]:

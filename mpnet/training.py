@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
 from mpnet.benchmarks import Split, Task, TaskStream
-from mpnet.errors import Diverged
+from mpnet.errors import Dead, Diverged
 from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method
 from mpnet.networks import Network
@@ -29,6 +29,7 @@ class TrainingSettings:
         warmup_steps: steps over which the rate rises to its value at the start of every task.
         decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
+        patience: epochs without a better validation accuracy before a task ends; None for all.
     """
 
     epochs: Annotated[int, Ge(1)] = 250
@@ -37,6 +38,7 @@ class TrainingSettings:
     warmup_steps: Annotated[int, Ge(0)] = 100
     decay: Literal["none", "cosine"] = "none"
     clip_norm: Annotated[float, Gt(0)] | None = None
+    patience: Annotated[int, Ge(1)] | None = None
 
 
 class EpochReport(NamedTuple):
@@ -65,28 +67,20 @@ def train_task(
     generator: torch.Generator,
     on_epoch_end: Callable[[EpochReport], None],
 ) -> None:
-    """Train on task `t` and keep the weights of the epoch with the best validation accuracy."""
-    method.begin_task(t)
-    trainer = _Trainer(method, stream, t, settings)
-    best_accuracy, best_state = -1.0, trainer.copied_state()
-    for epoch in range(settings.epochs):
-        loss = trainer.train_epoch(generator)
-        if not math.isfinite(loss):
-            raise Diverged(t, epoch)
-        reached = trainer.validation_accuracy()
-        if reached > best_accuracy:
-            best_accuracy, best_state = reached, trainer.copied_state()
-        on_epoch_end(EpochReport(t, len(stream), epoch, loss, reached))
-    method.load_state_dict(best_state)
-    method.end_task(t)
+    """Train on task `t` from start to end."""
+    trainer = TaskTrainer(method, stream, t, settings)
+    while not trainer.is_finished:
+        on_epoch_end(trainer.train_epoch(generator))
+    trainer.finish()
 
 
-class _Trainer:
-    """The optimiser of one task and its steps."""
+class TaskTrainer:
+    """Trains one task, epoch by epoch; its state and the method's are all that a resume needs."""
 
     def __init__(
         self, method: Method, stream: TaskStream, t: int, settings: TrainingSettings
     ) -> None:
+        method.begin_task(t)
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
         self.tasks = method.training_tasks(t)
         self.trained = method.trained_parameters(t)
@@ -94,17 +88,59 @@ class _Trainer:
         self.n_examples = sum(len(stream[i].train) for i in self.tasks)
         self.n_steps = settings.epochs * math.ceil(self.n_examples / settings.batch_size)
         self.scales = method.update_scales(t, settings.learning_rate)
-        self.step = 0
+        self.epoch = self.step = self.best_epoch = 0
+        self.best_accuracy = -1.0
+        self.best_state: dict[str, Tensor] = {}
 
-    def train_epoch(self, generator: torch.Generator) -> float:
-        """One pass over the training data; gives the loss."""
+    @property
+    def is_finished(self) -> bool:
+        """All epochs done, or no better validation accuracy for as many as patience allows."""
+        patience = self.settings.patience
+        has_waited = patience is not None and self.epoch - self.best_epoch > patience
+        return self.epoch >= self.settings.epochs or has_waited
+
+    def train_epoch(self, generator: torch.Generator) -> EpochReport:
+        """One pass over the training data, then the validation accuracy."""
         self.method.train()
         total = torch.zeros((), device=self.trained[0].device)
+        pull = torch.zeros_like(total)
         for batch in batches(self.stream, self.tasks, self.settings.batch_size, generator):
-            total += self._train_step(batch) * sum(len(group.labels) for group in batch)
-        return float(total / self.n_examples + self.method.penalty(self.t).detach())
+            loss, pull_of_batch = self._train_step(batch)
+            total += loss * sum(len(group.labels) for group in batch)
+            pull += pull_of_batch
+        mean_loss = float(total / self.n_examples + self.method.penalty(self.t).detach())
+        if not math.isfinite(mean_loss):
+            raise Diverged(self.t, self.epoch)
+        reached = self._validation_accuracy()
+        if pull == 0 and self._is_guessing(reached):
+            raise Dead(self.t, self.epoch)
+        if reached > self.best_accuracy:
+            self.best_accuracy, self.best_epoch = reached, self.epoch
+            self.best_state = {k: v.clone() for k, v in self.method.state_dict().items()}
+        self.epoch += 1
+        return EpochReport(self.t, len(self.stream), self.epoch - 1, mean_loss, reached)
 
-    def _train_step(self, batch: Sequence[Group]) -> Tensor:
+    def finish(self) -> None:
+        """Go back to the weights of the best epoch and let the method remember them."""
+        self.method.load_state_dict(self.best_state)
+        self.method.end_task(self.t)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` needs to go on, besides the method's own state."""
+        names = ("epoch", "step", "best_epoch", "best_accuracy", "best_state")
+        return {name: getattr(self, name) for name in names} | {
+            "optimiser": self.optimiser.state_dict()
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where the state was taken."""
+        self.optimiser.load_state_dict(state["optimiser"])
+        for name, value in state.items():
+            if name != "optimiser":
+                setattr(self, name, value)
+
+    def _train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
+        """Gives the loss and the size of the likelihood's gradient at the head."""
         progress = self.step / self.n_steps
         self.method.network.layers.anneal(progress)
         self.method.begin_batch(progress)
@@ -113,12 +149,24 @@ class _Trainer:
         with shared_variances(), validation(False):
             loss = batch_nll(self.method.network, batch)
             loss.backward()
+            pull = self._pull_on_head()
             self.method.add_penalty_gradient(self.t)
         if self.settings.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
         self._update()
         self.step += 1
-        return loss.detach()
+        return loss.detach(), pull
+
+    def _pull_on_head(self) -> Tensor:
+        """Exactly zero only where every answer is saturated, right or wrong."""
+        gradients = [p.grad for p in self.method.network.head_parameters(self.t)]
+        sizes = [gradient.abs().sum() for gradient in gradients if gradient is not None]
+        return torch.stack(sizes).sum()
+
+    def _is_guessing(self, reached: float) -> bool:
+        """No better than giving the commonest label every time."""
+        labels = self.stream[self.t].validation.labels
+        return reached <= int(labels.bincount().max()) / len(labels)
 
     def _update(self) -> None:
         """Take the optimiser's step, or as much of it as the method grants each parameter."""
@@ -130,7 +178,7 @@ class _Trainer:
             for (parameter, scale), start in zip(self.scales, before, strict=True):
                 parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1
 
-    def validation_accuracy(self) -> float:
+    def _validation_accuracy(self) -> float:
         """Over all tasks trained on."""
         splits = [self.stream[i].validation for i in self.tasks]
         reached = [
@@ -139,10 +187,6 @@ class _Trainer:
         ]
         sizes = [len(split) for split in splits]
         return sum(a * n for a, n in zip(reached, sizes, strict=True)) / sum(sizes)
-
-    def copied_state(self) -> dict[str, Tensor]:
-        """The method's state, safe from further training."""
-        return {name: value.clone() for name, value in self.method.state_dict().items()}
 
 
 def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:

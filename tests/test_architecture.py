@@ -30,7 +30,7 @@ GROUPS = [
     ["networks", "benchmarks"],
     ["methods"],
     ["config", "training", "checkpoint"],
-    ["continual"],
+    ["continual", "results"],
     ["__init__"],
     ["__main__"],
 ]

@@ -1,5 +1,6 @@
 """What every benchmark gives: tasks in order, each with what a run may see of it."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -105,6 +106,15 @@ class TaskStream:
     def n_classes(self) -> list[int]:
         """Of each task."""
         return [task.n_classes for task in self.tasks]
+
+    def fingerprint(self) -> str:
+        """A hash over every image and label, in order: what a resumed run must find again."""
+        digest = hashlib.sha256()
+        for task in self.tasks:
+            for split in (task.train, task.validation, task.evaluation):
+                digest.update(split.images.contiguous().numpy().tobytes())
+                digest.update(split.labels.contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     def to(self, device: torch.device) -> "TaskStream":
         """All tasks on another device."""

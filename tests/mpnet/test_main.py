@@ -1,8 +1,11 @@
 """The command line as a person meets it."""
 
+import csv
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,20 +13,39 @@ import pytest
 from mpnet.__main__ import main
 
 QUICKSTART = str(Path(__file__).parents[2] / "search_spaces" / "quickstart.yaml")
+SHORT = [QUICKSTART, "training.epochs=1", "network.hidden=[16]"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def test_a_run_ends_with_one_json_line_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([QUICKSTART, "training.epochs=1", "--seed", "1"]) == 0
+    assert main([*SHORT, "--seed", "1"]) == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
-    assert set(result) == {"acc", "bwt", "R"}
+    assert {"acc", "bwt", "R"} <= set(result)
     assert len(result["R"]) == 5
     assert result["R"][0][1:] == [None] * 4
     assert "ACC" in captured.err
 
 
+def test_the_folder_holds_R_the_metrics_and_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHORT, "--output", "out"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    saved = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert saved["R"] == printed["R"]
+    rows = list(csv.reader((tmp_path / "out" / "R.csv").read_text().splitlines()))
+    assert [float(x) for x in rows[5][1:]] == printed["R"][4]
+    assert rows[1][2:] == [""] * 4
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["epochs"] == 1
+
+
 def test_mistakes_end_with_exit_code_2_and_no_traceback(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([QUICKSTART, "training.epoch=1", "method.name=ftt"]) == 2
     captured = capsys.readouterr()
@@ -31,11 +53,46 @@ def test_mistakes_end_with_exit_code_2_and_no_traceback(
     assert "did you mean 'ft'?" in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_split_option_says_what_R_is_judged_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([QUICKSTART, "training.epochs=1", "--split", "test"]) == 0
+    assert main([*SHORT, "--split", "test"]) == 0
     assert "test accuracy" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_not_trained_again_by_resume(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(SHORT) == 0
+    first = capsys.readouterr().out
+    assert main([*SHORT, "--resume"]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_a_damaged_checkpoint_is_refused_with_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checkpoint.pt").write_bytes(b"no checkpoint")
+    assert main([*SHORT, "--output", "out", "--resume"]) == 2
+    assert "checkpoint.pt: must be a complete checkpoint" in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_with_a_hint_and_resume_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mpnet", *SHORT, "training.epochs=200", "--output", "out"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    checkpoint = tmp_path / "out" / "checkpoint.pt"
+    for _ in range(600):
+        if checkpoint.exists():
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, shown = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "--resume" in shown
+    assert "Traceback" not in shown
+    assert checkpoint.exists()
 
 
 def test_help_shows_examples() -> None:

@@ -6,16 +6,33 @@ import pytest
 from mpnet import metrics
 
 NAN = np.nan
-R = np.array([[0.9, NAN, NAN], [0.8, 1.0, NAN], [0.6, 0.9, 0.8]])
+R = np.array([[0.9, NAN, NAN], [0.95, 1.0, NAN], [0.6, 0.9, 0.8]])
 
 
-def test_acc_is_the_mean_of_the_last_row() -> None:
-    assert metrics.acc(R) == pytest.approx((0.6 + 0.9 + 0.8) / 3)
-
-
-def test_bwt_is_divided_by_the_number_of_tasks_as_in_the_paper() -> None:
-    assert metrics.bwt(R) == pytest.approx((-0.3 - 0.1 + 0) / 3)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("acc", (0.6 + 0.9 + 0.8) / 3),
+        ("bwt", (-0.3 - 0.1 + 0) / 3),
+        ("bwt_gem", (-0.3 - 0.1) / 2),
+        ("forgetting", (0.35 + 0.1) / 2),
+        ("mean_diagonal", (0.9 + 1.0 + 0.8) / 3),
+    ],
+)
+def test_three_tasks_by_hand(name: str, value: float) -> None:
+    assert metrics.summary(R)[name] == pytest.approx(value)
 
 
 def test_mean_diagonal_is_acc_less_bwt() -> None:
     assert metrics.mean_diagonal(R) == pytest.approx(metrics.acc(R) - metrics.bwt(R))
+
+
+def test_a_single_task_has_nothing_to_forget() -> None:
+    one = np.array([[0.7]])
+    assert metrics.summary(one) == {
+        "acc": 0.7,
+        "bwt": 0.0,
+        "bwt_gem": 0.0,
+        "forgetting": 0.0,
+        "mean_diagonal": 0.7,
+    }

@@ -1,12 +1,15 @@
 """What every registered method must do; a new method is tested by being registered."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from mpnet.checkpoint import Checkpoints
 from mpnet.continual import run
 from mpnet.methods import METHODS, Method
-from mpnet.training import train_task
+from mpnet.training import EpochReport, train_task
 from tests.mpnet.conftest import digits_run
 
 every_method = pytest.mark.parametrize("name", list(METHODS))
@@ -63,3 +66,34 @@ def test_closed_form_penalty_gradient_equals_autograd(name: str, t: int) -> None
         got = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         wanted = torch.zeros_like(parameter) if gradient is None else gradient
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-12)
+
+
+class _Killed(Exception):
+    """Stands for a kill -9 between two epochs."""
+
+
+@every_method
+@pytest.mark.parametrize("n_epochs", [1, 2, 3, 5])
+def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
+    name: str, n_epochs: int, tmp_path: Path
+) -> None:
+    network = {"name": "mlp", "hidden": [16], "batch_norm": True, "dropout": 0.2}
+    training = {"epochs": 2, "batch_size": 100, "warmup_steps": 2, "learning_rate": 0.01}
+    config = digits_run(name, network=network, training=training)
+    whole, parts = (Checkpoints(tmp_path / part, every_epochs=1) for part in ("whole", "parts"))
+    expected = run(config, checkpoints=whole)
+    n_seen = 0
+
+    def stop_after(report: EpochReport) -> None:
+        nonlocal n_seen
+        n_seen += 1
+        if n_seen == n_epochs:
+            raise _Killed
+
+    with pytest.raises(_Killed):
+        run(config, on_epoch_end=stop_after, checkpoints=parts)
+    torch.rand(17)  # whatever the process did in the meantime
+    np.testing.assert_array_equal(run(config, checkpoints=parts), expected)
+    states = [torch.load(c.path, weights_only=True)["method"] for c in (whole, parts)]
+    assert states[0].keys() == states[1].keys()
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])

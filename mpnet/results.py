@@ -1,0 +1,58 @@
+"""What a run leaves in its folder, and how it looks on a terminal."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from mpnet import metrics
+from mpnet.config import RunConfig
+from mpnet.metrics import Matrix
+
+
+def as_lists(R: Matrix) -> list[list[float | None]]:
+    """R for JSON, where NaN has no name."""
+    return [[None if np.isnan(value) else float(value) for value in row] for row in R]
+
+
+def summary_line(R: Matrix) -> dict[str, Any]:
+    """The final line of a run: all metrics and R."""
+    return {**metrics.summary(R), "R": as_lists(R)}
+
+
+def write_results(folder: Path, config: RunConfig, R: Matrix) -> None:
+    """R and its metrics as JSON, R as CSV (one row per trained task), and the configuration."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {**summary_line(R), "split": config.split, "seed": config.seed}
+    (folder / "result.json").write_text(json.dumps(content, indent=2) + "\n")
+    (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    with (folder / "R.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
+        for t, row in enumerate(as_lists(R)):
+            writer.writerow([t + 1, *("" if value is None else value for value in row)])
+
+
+def table(R: Matrix, config: RunConfig) -> Table:
+    """R in percent, coloured."""
+    method, benchmark = config.method["name"], config.benchmark["name"]
+    shown = Table(
+        title=f"{method} on {benchmark}: {config.split} accuracy in %, seed {config.seed}",
+        caption=f"ACC {metrics.acc(R):.2%}   BWT {metrics.bwt(R):+.2%}",
+    )
+    shown.add_column("after")
+    for i in range(len(R)):
+        shown.add_column(f"task {i + 1}", justify="right")
+    for t, row in enumerate(R):
+        shown.add_row(f"task {t + 1}", *(_cell(value) for value in row))
+    return shown
+
+
+def _cell(value: float) -> str:
+    if np.isnan(value):
+        return ""
+    colour = "green" if value >= 0.95 else "yellow" if value >= 0.8 else "red"
+    return f"[{colour}]{100 * value:.2f}[/]"
