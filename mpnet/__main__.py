@@ -6,18 +6,24 @@ import json
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mpnet.benchmarks import BENCHMARKS
 from mpnet.checkpoint import Checkpoints
-from mpnet.config import RunConfig, load_run
+from mpnet.config import RunConfig, load_run, options_of
 from mpnet.continual import run
 from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverged
+from mpnet.layers import FAMILIES
+from mpnet.methods import METHODS
 from mpnet.metrics import Matrix
-from mpnet.results import summary_line, table, write_results
-from mpnet.training import EpochReport
+from mpnet.networks import NETWORKS
+from mpnet.registry import Registry
+from mpnet.results import RESULT, summary_line, table, write_results
+from mpnet.training import EpochReport, TrainingSettings
 
 EXAMPLES = """examples:
   python -m mpnet search_spaces/quickstart.yaml
@@ -29,7 +35,7 @@ EXAMPLES = """examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse, run, print: progress and tables on stderr, one JSON line on stdout."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_intermixed_args(arguments)
     console = Console(stderr=True)
     logging.basicConfig(format="%(message)s", handlers=[RichHandler(console=console)])
     overrides = [*options.overrides]
@@ -38,16 +44,19 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = load_run(options.file, overrides)
         folder = options.output or _default_folder(options.file, config)
-        R = _run_with_progress(config, _checkpoints(folder, options.resume), console)
+        checkpoints = _checkpoints(folder, options.resume, options.restart)
+        R = _run_with_progress(config, checkpoints, console)
     except (ConfigError, DataMissing, CheckpointError, Diverged, Dead) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return 1 if isinstance(error, Diverged | Dead) else 2
     except KeyboardInterrupt:
         console.print("Stopped; the same command with --resume goes on.", style="yellow")
         return 130
+    was_finished = (folder / RESULT).exists()
     write_results(folder, config, R)
     console.print(table(R, config))
-    console.print(f"Files are in {folder}", highlight=False, soft_wrap=True)
+    hint = "; finished before, --restart would train it again" if was_finished else ""
+    console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)
     print(json.dumps(summary_line(R)))
     return 0
 
@@ -56,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m mpnet",
         description="Train one continual-learning run and print its accuracy matrix R.",
-        epilog=EXAMPLES,
+        epilog=f"{EXAMPLES}\n{_choices()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", type=Path, help="YAML file with a `run:` block")
@@ -64,8 +73,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", choices=["validation", "test"], help="what R is judged on")
     parser.add_argument("--seed", type=int, help="of weights, batches and dropout")
     parser.add_argument("--output", type=Path, help="folder for files (default: below runs/)")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    again.add_argument("--restart", action="store_true", help="delete it and start anew")
     return parser
+
+
+def _choices() -> str:
+    """The names that a run can be made of, and the keys below each."""
+    lines = ["what a run is made of:"]
+    blocks: dict[str, Registry[Any]] = {
+        "benchmark": BENCHMARKS,
+        "network": NETWORKS,
+        "method": METHODS,
+    }
+    for block, registry in blocks.items():
+        for name in registry:
+            lines.append(f"  {block}.name={name}: {', '.join(options_of(registry[name]))}")
+    for family in FAMILIES:
+        keys = ", ".join(options_of(FAMILIES[family])) or "no keys"
+        lines.append(f"  layers (of {family} methods): {keys}")
+    lines.append(f"  training: {', '.join(options_of(TrainingSettings))}")
+    return "\n".join(lines)
 
 
 def _default_folder(file: Path, config: RunConfig) -> Path:
@@ -74,10 +103,18 @@ def _default_folder(file: Path, config: RunConfig) -> Path:
     return Path("runs") / f"{file.stem}-{config.method['name']}-seed{config.seed}-{digest}"
 
 
-def _checkpoints(folder: Path, is_resumed: bool) -> Checkpoints:
+def _checkpoints(folder: Path, resume: bool, restart: bool) -> Checkpoints:
+    """A finished run is shown again; an unfinished one is not overwritten unless asked for."""
     checkpoints = Checkpoints(folder)
-    if not is_resumed:
-        checkpoints.path.unlink(missing_ok=True)
+    is_finished = (folder / RESULT).exists()
+    if restart:
+        for path in (checkpoints.path, folder / RESULT):
+            path.unlink(missing_ok=True)
+    elif checkpoints.path.exists() and not (resume or is_finished):
+        raise ConfigError(
+            f"{folder}: a new run must have a folder of its own, but an unfinished one is there; "
+            "go on with --resume, start anew with --restart, or choose another --output."
+        )
     return checkpoints
 
 

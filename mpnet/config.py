@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, TaskStream
 from mpnet.errors import ConfigError
-from mpnet.layers import FAMILIES, LayerFamily, moment, plain  # noqa: F401 - importing registers
+from mpnet.layers import FAMILIES, moment, plain  # noqa: F401 - importing registers
 from mpnet.methods import METHODS, Method
 from mpnet.networks import NETWORKS, build_network
 from mpnet.registry import Registry, did_you_mean
@@ -45,15 +45,14 @@ class RunConfig(BaseModel):
     def build_stream(self) -> TaskStream:
         """The benchmark's tasks, with the evaluation split that this run may see."""
         name, options = _named(self.benchmark)
-        stream: TaskStream = BENCHMARKS[name](self.split, **options)  # type: ignore[assignment]
-        return stream
+        return BENCHMARKS[name](self.split, **options)
 
     def build_method(self, stream: TaskStream) -> Method:
         """The method on a fresh network for the stream."""
         method_name, method_options = _named(self.method)
         network_name, network_options = _named(self.network)
-        kind: type[Method] = METHODS[method_name]  # type: ignore[assignment]
-        layers: LayerFamily = FAMILIES[kind.family](**self.layers)  # type: ignore[assignment]
+        kind = METHODS[method_name]
+        layers = FAMILIES[kind.family](**self.layers)
         network = build_network(
             network_name, layers, stream.input_shape, stream.n_classes, **network_options
         )
@@ -77,7 +76,7 @@ def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
     faults: list[str] = []
     config = RunConfig()
     try:
-        config = RunConfig(**raw)
+        config = RunConfig.model_validate(raw)
     except ValidationError as error:
         faults += _explained(error, where, RunConfig, "a run")
     blocks = {**config.model_dump(include={"benchmark", "network", "layers", "method"}), **raw}
@@ -86,10 +85,11 @@ def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
         bound[key] = _bind_named(registry, blocks[key], f"{where}.{key}", faults)
     name = str(bound["method"].get("name"))
     if name in METHODS:
-        kind: type[Method] = METHODS[name]  # type: ignore[assignment]
-        family = FAMILIES[kind.family]
-        title = f"layers '{kind.family}'"
-        bound["layers"] = _bind(family, blocks["layers"], f"{where}.layers", title, faults)
+        family = METHODS[name].family
+        title = f"layers '{family}'"
+        bound["layers"] = _bind(
+            FAMILIES[family], blocks["layers"], f"{where}.layers", title, faults
+        )
     if faults:
         raise ConfigError("\n".join(faults))
     return config.model_copy(update=bound)
@@ -121,10 +121,15 @@ def _apply(raw: dict[str, Any], override: str) -> None:
         raw = raw.setdefault(parent, {})
         if not isinstance(raw, dict):
             raise ConfigError(f"{override}: '{parent}' must be a block, but is {raw!r}.")
-    raw[last] = yaml.safe_load(value)
+    try:
+        raw[last] = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ConfigError(
+            f"{override}: the value must be valid YAML, but got {value!r}."
+        ) from error
 
 
-def _bind_named(registry: Registry, block: Any, where: str, faults: list[str]) -> Block:
+def _bind_named(registry: Registry[Any], block: Any, where: str, faults: list[str]) -> Block:
     if not isinstance(block, dict) or not isinstance(block.get("name"), str):
         faults.append(f"{where}: must have a name, one of {', '.join(registry)}; got {block!r}.")
         return {}
@@ -142,17 +147,20 @@ def _bind(
     """The options, converted to the types of the member's keyword-only arguments."""
     schema = _schema(member)
     try:
-        return schema(**options).model_dump(exclude_unset=True)
+        return schema.model_validate(options).model_dump(exclude_unset=True)
     except ValidationError as error:
         faults += _explained(error, where, schema, title)
-    except TypeError:
-        faults.append(f"{where}: must be a block of keys and values, but got {options!r}.")
     return {}
+
+
+def options_of(member: Callable[..., object]) -> list[str]:
+    """The keys that a run may set for a registered member, or for the training."""
+    return list(getattr(member, "__dataclass_fields__", None) or _schema(member).model_fields)
 
 
 def _schema(member: Callable[..., object]) -> type[BaseModel]:
     function = member.__init__ if inspect.isclass(member) else member
-    types = typing.get_type_hints(function)
+    types = typing.get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
         p.name: (types[p.name], ... if p.default is p.empty else p.default)
         for p in inspect.signature(member).parameters.values()

@@ -10,6 +10,7 @@ from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
+from mpnet.errors import ConfigError
 from mpnet.methods import Method
 from mpnet.metrics import Matrix
 from mpnet.training import EpochReport, TaskTrainer, accuracy
@@ -102,7 +103,7 @@ class _Run:
         # Last, since building the trainer may have drawn random numbers.
         self.generator.set_state(state["generator"])
         torch.set_rng_state(state["rng"])
-        if state["cuda_rng"]:
+        if torch.cuda.is_available() and len(state["cuda_rng"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda_rng"])
 
 
@@ -114,4 +115,10 @@ def _accuracies(method: Method, stream: TaskStream, t: int) -> list[float]:
 def _device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(
+            f"run.device: the device must be there, but got {name!r} with "
+            f"{torch.cuda.device_count()} CUDA devices; use auto or cpu."
+        )
+    return device

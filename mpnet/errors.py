@@ -22,8 +22,9 @@ class Diverged(ArithmeticError):
 
     def __init__(self, task: int, epoch: int) -> None:
         super().__init__(
-            f"task {task}, epoch {epoch}: the loss must stay finite, but became NaN or infinite; "
-            "try a smaller learning rate, a longer warm-up or likelihood 'expected_softmax'."
+            f"task {task + 1}, epoch {epoch + 1}: the loss must stay finite, but became NaN or "
+            "infinite; try a smaller learning rate, a longer warm-up or likelihood "
+            "'expected_softmax'."
         )
         self.task = task
         self.epoch = epoch
@@ -34,8 +35,8 @@ class Dead(ArithmeticError):
 
     def __init__(self, task: int, epoch: int) -> None:
         super().__init__(
-            f"task {task}, epoch {epoch}: the likelihood must give a gradient, but it was exactly "
-            "zero for a whole epoch; try a longer warm-up, a larger jitter or likelihood "
+            f"task {task + 1}, epoch {epoch + 1}: the likelihood must give a gradient, but there "
+            "was none for a whole epoch; try a longer warm-up, a larger jitter or likelihood "
             "'expected_softmax'."
         )
         self.task = task

@@ -21,32 +21,30 @@ def variance(rho: Tensor) -> Tensor:
     return F.softplus(rho)
 
 
-class _VarianceAndSlope(torch.autograd.Function):
-    """softplus(rho) with its derivative at hand, for whoever needs both in one training step."""
+class _KnownVariance(torch.autograd.Function):
+    """softplus(rho) where both it and its slope have been computed before."""
 
     @staticmethod
-    def forward(ctx: Any, rho: Tensor) -> tuple[Tensor, Tensor]:
-        slope = torch.sigmoid(rho)
+    def forward(ctx: Any, rho: Tensor, var: Tensor, slope: Tensor) -> Tensor:
         ctx.save_for_backward(slope)
-        ctx.mark_non_differentiable(slope)
-        return variance(rho), slope
+        return var.detach()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_var: Tensor, _: Tensor) -> Tensor:
+    def backward(ctx: Any, grad_var: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
-        return grad_var * slope
+        return grad_var * slope, None, None
 
 
+def known_variance(rho: Tensor, var: Tensor, slope: Tensor) -> Tensor:
+    """The given softplus(rho), differentiable in rho by the given slope."""
+    return _KnownVariance.apply(rho, var, slope)
+
+
+@torch.no_grad()
 def variance_and_slope(rho: Tensor) -> tuple[Tensor, Tensor]:
-    """softplus(rho) and d softplus(rho) / d rho; the slope itself has no gradient."""
-    return _VarianceAndSlope.apply(rho)
-
-
-def inverse_variance(var: float) -> float:
-    """The rho whose variance is `var`."""
-    value = torch.tensor(var, dtype=torch.float64)
-    return float(value + torch.log(-torch.expm1(-value)))
+    """softplus(rho) and its derivative, sigmoid(rho), as plain numbers."""
+    return variance(rho), torch.sigmoid(rho)
 
 
 def log_variance(rho: Tensor) -> Tensor:

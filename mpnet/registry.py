@@ -1,32 +1,35 @@
 """Names in a YAML file to the classes and builders they stand for."""
 
 import difflib
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from mpnet.errors import ConfigError
 
-T = TypeVar("T", bound=Callable[..., object])
+T = TypeVar("T")
+Member = TypeVar("Member")
 
 
-class Registry:
+class Registry(Generic[T]):
     """A named collection; each member's keyword-only arguments are its schema."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._members: dict[str, Callable[..., object]] = {}
+        self._members: dict[str, T] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
+    def register(self, name: str) -> Callable[[Member], Member]:
         """Decorate a class or builder to make it known under `name`."""
 
-        def add(member: T) -> T:
+        def add(member: Member) -> Member:
             assert name not in self._members, f"{self.kind} '{name}' is registered twice"
-            self._members[name] = member
+            self._members[name] = member  # type: ignore[assignment]  # keeps the member's own type
             return member
 
         return add
 
-    def __getitem__(self, name: str) -> Callable[..., object]:
+    def __getitem__(self, name: str) -> T:
         if name not in self._members:
             raise ConfigError(f"no {self.kind} '{name}'; {did_you_mean(name, self._members)}")
         return self._members[name]
@@ -36,6 +39,13 @@ class Registry:
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
+
+
+def import_members(package: str, path: Iterable[str]) -> None:
+    """Import every file of a folder but the shared ones, so that each registers what it holds."""
+    for module in pkgutil.iter_modules(path):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{package}.{module.name}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

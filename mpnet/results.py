@@ -12,6 +12,8 @@ from mpnet import metrics
 from mpnet.config import RunConfig
 from mpnet.metrics import Matrix
 
+RESULT = "result.json"
+
 
 def as_lists(R: Matrix) -> list[list[float | None]]:
     """R for JSON, where NaN has no name."""
@@ -27,7 +29,7 @@ def write_results(folder: Path, config: RunConfig, R: Matrix) -> None:
     """R and its metrics as JSON, R as CSV (one row per trained task), and the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {**summary_line(R), "split": config.split, "seed": config.seed}
-    (folder / "result.json").write_text(json.dumps(content, indent=2) + "\n")
+    (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
     (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
     with (folder / "R.csv").open("w", newline="") as file:
         writer = csv.writer(file)

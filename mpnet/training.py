@@ -1,7 +1,7 @@
 """Train one task. Knows no method by name and no benchmark."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from mpnet.methods import Method
 from mpnet.networks import Network
 
 EVALUATION_BATCH = 1000
+_FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,6 @@ class Group(NamedTuple):
     labels: Tensor
 
 
-def train_task(
-    method: Method,
-    stream: TaskStream,
-    t: int,
-    settings: TrainingSettings,
-    generator: torch.Generator,
-    on_epoch_end: Callable[[EpochReport], None],
-) -> None:
-    """Train on task `t` from start to end."""
-    trainer = TaskTrainer(method, stream, t, settings)
-    while not trainer.is_finished:
-        on_epoch_end(trainer.train_epoch(generator))
-    trainer.finish()
-
-
 class TaskTrainer:
     """Trains one task, epoch by epoch; its state and the method's are all that a resume needs."""
 
@@ -103,22 +89,29 @@ class TaskTrainer:
         """One pass over the training data, then the validation accuracy."""
         self.method.train()
         total = torch.zeros((), device=self.trained[0].device)
-        pull = torch.zeros_like(total)
+        pull, noise = torch.zeros_like(total), torch.zeros_like(total)
         for batch in batches(self.stream, self.tasks, self.settings.batch_size, generator):
             loss, pull_of_batch = self._train_step(batch)
             total += loss * sum(len(group.labels) for group in batch)
             pull += pull_of_batch
+            noise += _FAINT * loss.abs().clamp_min(1)
         mean_loss = float(total / self.n_examples + self.method.penalty(self.t).detach())
         if not math.isfinite(mean_loss):
             raise Diverged(self.t, self.epoch)
         reached = self._validation_accuracy()
-        if pull == 0 and self._is_guessing(reached):
+        if pull <= noise and self._is_guessing(reached):
             raise Dead(self.t, self.epoch)
-        if reached > self.best_accuracy:
-            self.best_accuracy, self.best_epoch = reached, self.epoch
-            self.best_state = {k: v.clone() for k, v in self.method.state_dict().items()}
+        self._remember(reached)
         self.epoch += 1
         return EpochReport(self.t, len(self.stream), self.epoch - 1, mean_loss, reached)
+
+    def _remember(self, reached: float) -> None:
+        """Keep the best weights, and of equals the later: their variances have learnt longer."""
+        if reached > self.best_accuracy:
+            self.best_epoch = self.epoch
+        if reached >= self.best_accuracy:
+            self.best_accuracy = reached
+            self.best_state = {k: v.clone() for k, v in self.method.state_dict().items()}
 
     def finish(self) -> None:
         """Go back to the weights of the best epoch and let the method remember them."""
@@ -145,7 +138,7 @@ class TaskTrainer:
         self.method.network.layers.anneal(progress)
         self.method.begin_batch(progress)
         self.optimiser.zero_grad()
-        # The data were checked when they were read; from here on the loss is watched instead.
+        # Every task checked its images and labels when it was made; here the loss is watched.
         with shared_variances(), validation(False):
             loss = batch_nll(self.method.network, batch)
             loss.backward()
@@ -158,10 +151,10 @@ class TaskTrainer:
         return loss.detach(), pull
 
     def _pull_on_head(self) -> Tensor:
-        """Exactly zero only where every answer is saturated, right or wrong."""
+        """Size of the gradient; zero only where every answer is saturated, right or wrong."""
         gradients = [p.grad for p in self.method.network.head_parameters(self.t)]
         sizes = [gradient.abs().sum() for gradient in gradients if gradient is not None]
-        return torch.stack(sizes).sum()
+        return sum(sizes, start=torch.zeros((), device=self.trained[0].device))
 
     def _is_guessing(self, reached: float) -> bool:
         """No better than giving the commonest label every time."""
@@ -216,13 +209,22 @@ def batches(
     starts = [0]
     for i in tasks:
         starts.append(starts[-1] + len(stream[i].train))
-    for chosen in torch.randperm(starts[-1], generator=generator).split(batch_size):
+    order = torch.randperm(starts[-1], generator=generator)
+    for chosen in _chunks(order, batch_size):
         batch = []
         for i, first, end in zip(tasks, starts, starts[1:], strict=False):
             mine = chosen[(chosen >= first) & (chosen < end)] - first if len(tasks) > 1 else chosen
             if len(mine):
                 batch.append(_group(stream[i], stream[i].train, i, mine))
         yield batch
+
+
+def _chunks(order: Tensor, size: int) -> list[Tensor]:
+    """Parts of this size; a last part of one, too few for a batch norm, joins its neighbour."""
+    chunks = list(order.split(size))
+    if len(chunks) > 1 and len(chunks[-1]) == 1:
+        chunks[-2:] = [torch.cat(chunks[-2:])]
+    return chunks
 
 
 def _group(task: Task, split: Split, t: int, indices: Tensor) -> Group:
@@ -235,7 +237,7 @@ def accuracy(network: Network, task: Task, split: Split, t: int) -> float:
     """Share of right answers of head `t`."""
     network.eval()
     n_right = torch.zeros((), dtype=torch.int64, device=split.labels.device)
-    with validation(False):
+    with validation(False), shared_variances():
         for indices in torch.arange(len(split)).split(EVALUATION_BATCH):
             _, images, labels = _group(task, split, t, indices)
             prediction = network.layers.predict(network(images, t))

@@ -1,6 +1,15 @@
 """Benchmarks: sequences of tasks."""
 
-from mpnet.benchmarks import digits
-from mpnet.benchmarks._base import BENCHMARKS, EvaluationSplit, Split, Task, TaskStream
+from mpnet.benchmarks._base import (
+    BENCHMARKS,
+    EvaluationSplit,
+    Normalisation,
+    Split,
+    Task,
+    TaskStream,
+)
+from mpnet.registry import import_members
 
-__all__ = ["BENCHMARKS", "EvaluationSplit", "Split", "Task", "TaskStream", "digits"]
+__all__ = ["BENCHMARKS", "EvaluationSplit", "Normalisation", "Split", "Task", "TaskStream"]
+
+import_members(__name__, __path__)

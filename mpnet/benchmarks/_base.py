@@ -1,16 +1,15 @@
 """What every benchmark gives: tasks in order, each with what a run may see of it."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from mpnet.errors import ConfigError
 from mpnet.registry import Registry
-
-BENCHMARKS = Registry("benchmark")
 
 EvaluationSplit = Literal["validation", "test"]
 
@@ -70,15 +69,27 @@ class Task:
     evaluation: Split
     normalise: Normalisation
 
+    def __post_init__(self) -> None:
+        """Check the examples once, so that training need not do it in every step."""
+        for part in ("train", "validation", "evaluation"):
+            labels = getattr(self, part).labels
+            if not len(labels) or labels.min() < 0 or labels.max() >= self.n_classes:
+                raise ConfigError(
+                    f"task {self.name}: there must be {part} images with labels in "
+                    f"0 ... {self.n_classes - 1}, but got {len(labels)} with labels "
+                    f"{sorted(set(labels.tolist()))}."
+                )
+
     def to(self, device: torch.device) -> "Task":
         """The same task on another device."""
-        return Task(
-            self.name,
-            self.n_classes,
-            self.train.to(device),
-            self.validation.to(device),
-            self.evaluation.to(device),
-            self.normalise.to(device),
+        validation = self.validation.to(device)
+        is_judged = self.evaluation is self.validation
+        return replace(
+            self,
+            train=self.train.to(device),
+            validation=validation,
+            evaluation=validation if is_judged else self.evaluation.to(device),
+            normalise=self.normalise.to(device),
         )
 
 
@@ -119,6 +130,9 @@ class TaskStream:
     def to(self, device: torch.device) -> "TaskStream":
         """All tasks on another device."""
         return TaskStream(tuple(task.to(device) for task in self.tasks))
+
+
+BENCHMARKS: Registry[Callable[..., TaskStream]] = Registry("benchmark")
 
 
 def stratified_split(

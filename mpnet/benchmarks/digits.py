@@ -1,6 +1,9 @@
 """Five tasks of two digits each from scikit-learn's built-in images: nothing to download."""
 
+from typing import Annotated
+
 import torch
+from annotated_types import Gt, Lt
 
 from mpnet.benchmarks._base import (
     BENCHMARKS,
@@ -19,7 +22,10 @@ _TEST_SHARE, _TEST_SEED = 0.2, 0
 
 @BENCHMARKS.register("digits")
 def digits(
-    split: EvaluationSplit, *, validation_share: float = 0.15, split_seed: int = 0
+    split: EvaluationSplit,
+    *,
+    validation_share: Annotated[float, Gt(0), Lt(1)] = 0.15,
+    split_seed: int = 0,
 ) -> TaskStream:
     """0|1, 2|3, 4|5, 6|7, 8|9, with 20 % of the images as the test part."""
     images, labels = dataset.load()

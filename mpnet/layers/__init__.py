@@ -6,13 +6,14 @@ tasks belongs to the method.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from mpnet.registry import Registry
 
-FAMILIES = Registry("layer family")
+FAMILIES: Registry[Callable[..., "LayerFamily"]] = Registry("layer family")
 
 
 class Prediction(NamedTuple):
@@ -79,3 +80,9 @@ class LayerFamily(ABC):
 
     def anneal(self, progress: float) -> None:  # noqa: B027 - most families have nothing to anneal
         """Set what depends on how much of a task's training is done, 0 to 1."""
+
+
+def name_layers(root: nn.Module) -> None:
+    """Tell every layer its place below `root`, for error messages."""
+    for path, module in root.named_modules():
+        module.path = path

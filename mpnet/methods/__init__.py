@@ -1,6 +1,8 @@
 """Continual-learning methods."""
 
-from mpnet.methods import ff, ft, jt, lra, ppbi
 from mpnet.methods._base import METHODS, Method
+from mpnet.registry import import_members
 
-__all__ = ["METHODS", "Method", "ff", "ft", "jt", "lra", "ppbi"]
+__all__ = ["METHODS", "Method"]
+
+import_members(__name__, __path__)

@@ -1,15 +1,16 @@
 """What a continual-learning method answers; the training loop asks, and owns every step itself."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from mpnet.networks import Network
 from mpnet.registry import Registry
 
-METHODS = Registry("method")
-
+NonNegative = Annotated[float, Ge(0)]
 Scales = Sequence[tuple[nn.Parameter, Tensor]]
 
 
@@ -56,3 +57,6 @@ class Method(nn.Module):
         """What the optimiser may move: the trunk and the heads of the tasks trained on."""
         heads = [p for i in self.training_tasks(t) for p in self.network.head_parameters(i)]
         return [*self.network.trunk_parameters(), *heads]
+
+
+METHODS: Registry[type[Method]] = Registry("method")

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from mpnet.layers.moment import GaussianParameter, add_kl_gradient, gaussian_parameters, total_kl
-from mpnet.methods._base import Method
+from mpnet.methods._base import Method, NonNegative
 from mpnet.networks import Network
 
 
@@ -19,7 +19,7 @@ class VariationalMethod(Method):
         tau_0: weight of the KL; 1 / (number of training images) gives the exact ELBO.
     """
 
-    def __init__(self, network: Network, *, tau_0: float = 1e-5) -> None:
+    def __init__(self, network: Network, *, tau_0: NonNegative = 1e-5) -> None:
         super().__init__(network)
         self.tau_0 = tau_0
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from mpnet.importance import Measure, Scale, learning_rates, uncertainty
-from mpnet.methods._base import METHODS, Scales
+from mpnet.methods._base import METHODS, NonNegative, Scales
 from mpnet.methods._variational import VariationalMethod
 from mpnet.networks import Network
 
@@ -31,11 +31,11 @@ class LearningRateAdaptation(VariationalMethod):
         self,
         network: Network,
         *,
-        tau_0: float = 1e-5,
+        tau_0: NonNegative = 1e-5,
         measure: Measure = "var",
         scale: Scale = "auto",
-        alpha_max: float = 1e-3,
-        alpha_min: float = 1e-12,
+        alpha_max: NonNegative = 1e-3,
+        alpha_min: NonNegative = 1e-12,
     ) -> None:
         super().__init__(network, tau_0=tau_0)
         self.measure, self.scale = measure, scale

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from mpnet.importance import Measure, Scale, kl_weights, uncertainty
-from mpnet.methods._base import METHODS
+from mpnet.methods._base import METHODS, NonNegative
 from mpnet.methods._variational import VariationalMethod
 from mpnet.networks import Network
 
@@ -30,11 +30,11 @@ class PerParameterBayesianInference(VariationalMethod):
         self,
         network: Network,
         *,
-        tau_0: float = 1e-5,
+        tau_0: NonNegative = 1e-5,
         measure: Measure = "var",
         scale: Scale = "auto",
-        tau_max: float = 1e-4,
-        tau_min: float = 1e-12,
+        tau_max: NonNegative = 1e-4,
+        tau_min: NonNegative = 1e-12,
     ) -> None:
         super().__init__(network, tau_0=tau_0)
         self.measure, self.scale = measure, scale

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpnet.layers import LayerFamily
-from mpnet.networks import alexnet, mlp
 from mpnet.networks._base import NETWORKS, Network, Trunk
+from mpnet.registry import import_members
 
-__all__ = ["NETWORKS", "Network", "Trunk", "alexnet", "build_network", "mlp"]
+__all__ = ["NETWORKS", "Network", "Trunk", "build_network"]
+
+import_members(__name__, __path__)
 
 
 def build_network(
@@ -18,5 +20,5 @@ def build_network(
     **options: Any,
 ) -> Network:
     """The registered architecture for images (channels, height, width), one head per task."""
-    trunk: Trunk = NETWORKS[name](layers, input_shape, **options)  # type: ignore[assignment]
-    return Network(layers, trunk, n_classes)
+    trunk = NETWORKS[name](layers, input_shape, **options)
+    return Network(layers, trunk, input_shape, n_classes)

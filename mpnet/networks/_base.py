@@ -1,29 +1,35 @@
 """What every network has: a shared trunk and one head per task."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError, InputError
-from mpnet.layers import LayerFamily
+from mpnet.layers import LayerFamily, name_layers
 from mpnet.registry import Registry
-
-NETWORKS = Registry("network")
 
 
 class Trunk(NamedTuple):
-    """The shared part of a network, the input it takes and the number of features it gives."""
+    """The shared part of a network and the number of features it gives."""
 
     body: nn.Module
-    input_shape: tuple[int, ...]
     n_features: int
+
+
+NETWORKS: Registry[Callable[..., Trunk]] = Registry("network")
 
 
 class Network(nn.Module):
     """A shared trunk and one linear head per task; all heads exist from the start."""
 
-    def __init__(self, layers: LayerFamily, trunk: Trunk, n_classes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        layers: LayerFamily,
+        trunk: Trunk,
+        input_shape: tuple[int, ...],
+        n_classes: Sequence[int],
+    ) -> None:
         if not n_classes or min(n_classes) < 1:
             raise ConfigError(
                 "Network: there must be a task, and each must have at least one class, "
@@ -31,11 +37,10 @@ class Network(nn.Module):
             )
         super().__init__()
         self.layers = layers
-        self.input_shape = trunk.input_shape
+        self.input_shape = input_shape
         self.trunk = trunk.body
         self.heads = nn.ModuleList(layers.linear(trunk.n_features, n) for n in n_classes)
-        for path, module in self.named_modules():
-            module.path = path  # for error messages
+        name_layers(self)
 
     def forward(self, x: Tensor, t: int) -> Any:
         """(batch, *input_shape) to the family's value for the classes of task `t`."""

@@ -50,7 +50,7 @@ def alexnet(
         if rate:
             modules.append(layers.dropout(rate))
         n_in = _HIDDEN
-    return Trunk(layers.sequential(*modules), input_shape, n_in)
+    return Trunk(layers.sequential(*modules), n_in)
 
 
 def _check_shape(input_shape: tuple[int, ...]) -> tuple[int, int]:

@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
+
+from annotated_types import Ge, Lt
 
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
@@ -15,7 +18,7 @@ def mlp(
     *,
     hidden: Sequence[int] = (800, 800),
     batch_norm: bool = False,
-    dropout: float = 0.0,
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.0,
 ) -> Trunk:
     """Hidden layers of linear, (batch norm,) ReLU, (dropout); the paper's has two of 800."""
     if not hidden or any(n < 1 for n in hidden):
@@ -34,4 +37,4 @@ def mlp(
         if dropout:
             modules.append(layers.dropout(dropout))
         n_in = n_out
-    return Trunk(layers.sequential(*modules), input_shape, n_in)
+    return Trunk(layers.sequential(*modules), n_in)

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-import pytest
+import torch
 
+from mpnet.benchmarks import TaskStream
 from mpnet.config import RunConfig, parse_run
+from mpnet.methods import Method
+from mpnet.training import EpochReport, TaskTrainer, TrainingSettings
 
 
 def digits_run(name: str = "ft", /, **changes: Any) -> RunConfig:
@@ -18,7 +21,28 @@ def digits_run(name: str = "ft", /, **changes: Any) -> RunConfig:
     return parse_run({**run, **changes})
 
 
-@pytest.fixture
-def small_run() -> RunConfig:
-    """Fine-tuning on the digits."""
-    return digits_run()
+def train_task(
+    method: Method,
+    stream: TaskStream,
+    t: int,
+    settings: TrainingSettings,
+    generator: torch.Generator,
+) -> list[EpochReport]:
+    """Train one task from start to end and give what was reported."""
+    trainer = TaskTrainer(method, stream, t, settings)
+    reports = []
+    while not trainer.is_finished:
+        reports.append(trainer.train_epoch(generator))
+    trainer.finish()
+    return reports
+
+
+def trained(config: RunConfig, n_tasks: int) -> Method:
+    """The method of a run after its first tasks."""
+    torch.manual_seed(config.seed)
+    stream = config.build_stream()
+    method = config.build_method(stream)
+    generator = torch.Generator().manual_seed(0)
+    for t in range(n_tasks):
+        train_task(method, stream, t, config.training, generator)
+    return method

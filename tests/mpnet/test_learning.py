@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,12 +11,12 @@ from torch import Tensor
 from torchvision import datasets
 
 from mpnet.allocator import keep_freed_memory
-from mpnet.benchmarks import Split, Task, TaskStream
-from mpnet.benchmarks._base import Normalisation
+from mpnet.benchmarks import Normalisation, Split, Task, TaskStream
 from mpnet.layers.moment import MomentLayers
 from mpnet.methods.ft import FineTuning
 from mpnet.networks import Network, build_network
-from mpnet.training import EpochReport, TrainingSettings, accuracy, train_task
+from mpnet.training import EpochReport, TrainingSettings, accuracy
+from tests.mpnet.conftest import train_task
 
 pytestmark = pytest.mark.slow
 
@@ -32,29 +33,27 @@ def _mnist(train: bool) -> Split:
     return Split(raw.data.unsqueeze(1), raw.targets)
 
 
-def _cifar10_first_five(train: bool, per_class: int) -> Split:
+def _cifar10_first_five(train: bool, images_of_class: slice) -> Split:
     try:
         raw = datasets.CIFAR10(DATA, train=train)
     except RuntimeError:
         pytest.skip(f"CIFAR10 is not below {DATA}")
     images, labels = torch.from_numpy(raw.data).permute(0, 3, 1, 2), torch.tensor(raw.targets)
-    chosen = torch.cat([(labels == c).nonzero()[:per_class, 0] for c in range(5)])
+    chosen = torch.cat([(labels == c).nonzero()[images_of_class, 0] for c in range(5)])
     return Split(images[chosen].contiguous(), labels[chosen])
 
 
 def _train(
-    network: str, likelihood: str, task: Task, seed: int
+    network: str, likelihood: str, task: Task, seed: int, **settings: Any
 ) -> tuple[Network, list[EpochReport]]:
     keep_freed_memory()
     torch.manual_seed(seed)
     layers = MomentLayers(likelihood=likelihood)  # type: ignore[arg-type]
     stream = TaskStream((task,))
     model = build_network(network, layers, stream.input_shape, stream.n_classes)
-    reports: list[EpochReport] = []
-    settings = TrainingSettings(epochs=EPOCHS)
+    training = TrainingSettings(epochs=EPOCHS, **settings)
     generator = torch.Generator().manual_seed(seed)
-    train_task(FineTuning(model), stream, 0, settings, generator, reports.append)
-    return model, reports
+    return model, train_task(FineTuning(model), stream, 0, training, generator)
 
 
 @pytest.fixture(scope="module", params=["expected_softmax", "gaussian"])
@@ -63,7 +62,7 @@ def mnist_run(request: pytest.FixtureRequest) -> tuple[Network, Task]:
     known, test = _mnist(train=True), _mnist(train=False)
     train, held_out = known.where(torch.arange(55000)), known.where(torch.arange(55000, 60000))
     task = Task("mnist", 10, train, held_out, test, Normalisation.of(known.images))
-    model, _ = _train("mlp", request.param, task, seed=0)
+    model, _ = _train("mlp", request.param, task, seed=0, decay="cosine")
     return model, task
 
 
@@ -109,8 +108,8 @@ def _variance_and_errors(model: Network, task: Task) -> tuple[Tensor, Tensor]:
 def test_alexnet_learns_five_classes_of_cifar10_without_collapse(
     likelihood: str, seed: int
 ) -> None:
-    train, test = _cifar10_first_five(True, 2000), _cifar10_first_five(False, 1000)
-    held_out = test.where(torch.arange(0, len(test), 5))
+    train, held_out = (_cifar10_first_five(True, s) for s in (slice(2000), slice(2000, 2200)))
+    test = _cifar10_first_five(False, slice(None))
     task = Task("cifar10", 5, train, held_out, test, Normalisation.of(train.images))
     model, reports = _train("alexnet", likelihood, task, seed)
     by_epoch = [round(report.validation_accuracy, 3) for report in reports]

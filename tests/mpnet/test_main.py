@@ -61,13 +61,43 @@ def test_the_split_option_says_what_R_is_judged_on(capsys: pytest.CaptureFixture
     assert "test accuracy" in capsys.readouterr().err
 
 
-def test_a_finished_run_is_not_trained_again_by_resume(
+def test_a_finished_run_is_shown_and_not_trained_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(SHORT) == 0
     first = capsys.readouterr().out
-    assert main([*SHORT, "--resume"]) == 0
-    assert capsys.readouterr().out == first
+    assert main(SHORT) == 0
+    again = capsys.readouterr()
+    assert again.out == first
+    assert "finished before" in again.err
+
+
+def test_an_unfinished_run_is_not_overwritten_unless_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checkpoint.pt").write_bytes(b"of hours")
+    assert main([*SHORT, "--output", "out"]) == 2
+    assert "--restart" in capsys.readouterr().err
+    assert (tmp_path / "out" / "checkpoint.pt").read_bytes() == b"of hours"
+    assert main([*SHORT, "--output", "out", "--restart"]) == 0
+
+
+@pytest.mark.parametrize(
+    "override", ["training.epochs=[", "device=cuda:99", "network.dropout=1.5"]
+)
+def test_values_that_cannot_be_are_mistakes_too(
+    override: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHORT, override]) == 2
+    assert override.split("=")[0].split(".")[-1] in capsys.readouterr().err
+
+
+def test_options_and_overrides_may_come_in_any_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([SHORT[0], "--seed", "3", *SHORT[1:]]) == 0
+    assert "seed 3" in capsys.readouterr().err
 
 
 def test_a_damaged_checkpoint_is_refused_with_exit_code_2(
@@ -100,3 +130,4 @@ def test_help_shows_examples() -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "examples:" in shown
     assert "quickstart.yaml" in shown
+    assert "method.name=ppbi: tau_0" in shown

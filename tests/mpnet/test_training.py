@@ -5,44 +5,74 @@ import torch
 
 from mpnet.benchmarks import TaskStream
 from mpnet.config import RunConfig
-from mpnet.errors import Diverged
+from mpnet.errors import Dead, Diverged
 from mpnet.training import (
     EpochReport,
+    TaskTrainer,
     TrainingSettings,
-    accuracy,
     batch_nll,
     batches,
     rate_share,
-    train_task,
 )
-from tests.mpnet.conftest import digits_run
+from tests.mpnet.conftest import digits_run, train_task
 
 
-def _train(config: RunConfig) -> tuple[list[EpochReport], float]:
+def _reports(config: RunConfig) -> list[EpochReport]:
     torch.manual_seed(config.seed)
     stream = config.build_stream()
-    method = config.build_method(stream)
-    reports: list[EpochReport] = []
     generator = torch.Generator().manual_seed(0)
-    train_task(method, stream, 0, config.training, generator, reports.append)
-    return reports, accuracy(method.network, stream[0], stream[0].validation, 0)
+    return train_task(config.build_method(stream), stream, 0, config.training, generator)
 
 
-def test_the_weights_of_the_best_validation_epoch_are_kept() -> None:
-    training = {"epochs": 12, "batch_size": 20, "warmup_steps": 1, "learning_rate": 0.05}
-    reports, final = _train(digits_run(training=training))
-    assert final == max(report.validation_accuracy for report in reports)
+def test_the_weights_of_the_best_validation_epoch_are_kept_and_of_equals_the_later() -> None:
+    config = digits_run(training={"epochs": 9, "batch_size": 5, "learning_rate": 0.3})
+    torch.manual_seed(0)
+    stream = config.build_stream()
+    trainer = TaskTrainer(config.build_method(stream), stream, 0, config.training)
+    generator = torch.Generator().manual_seed(0)
+    accuracies, weights = [], []
+    while not trainer.is_finished:
+        accuracies.append(trainer.train_epoch(generator).validation_accuracy)
+        weights.append(trainer.trained[0].detach().clone())
+    best = max(range(len(accuracies)), key=lambda i: (accuracies[i], i))
+    assert best < len(accuracies) - 1, "the last epoch must not be the best for this to be a test"
+    trainer.finish()
+    assert torch.equal(trainer.trained[0], weights[best])
+
+
+def test_patience_ends_a_task_that_gets_no_better() -> None:
+    training = {"epochs": 50, "batch_size": 50, "learning_rate": 1e-9, "patience": 3}
+    assert len(_reports(digits_run(training=training))) == 4
+
+
+def test_a_task_that_rests_on_wrong_answers_is_dead() -> None:
+    config = digits_run(layers={"likelihood": "gaussian", "jitter": 1e-3})
+    stream = config.build_stream()
+    method = config.build_method(stream)
+    head = method.network.heads[0]
+    with torch.no_grad():
+        head.bias.mean.copy_(torch.tensor([300.0, -300.0]))
+    trainer = TaskTrainer(method, stream, 0, config.training)
+    with pytest.raises(Dead, match="task 1, epoch 1"):
+        trainer.train_epoch(torch.Generator().manual_seed(0))
+
+
+def test_a_task_that_rests_on_right_answers_is_not_dead() -> None:
+    config = digits_run(training={"epochs": 60, "batch_size": 20, "learning_rate": 0.1})
+    reports = _reports(config)
+    assert len(reports) == 60
+    assert reports[-1].validation_accuracy > 0.9
 
 
 def test_the_loss_falls() -> None:
-    reports, _ = _train(digits_run(training={"epochs": 8, "batch_size": 50, "warmup_steps": 2}))
+    reports = _reports(digits_run(training={"epochs": 8, "batch_size": 50, "warmup_steps": 2}))
     assert reports[-1].loss < reports[0].loss
 
 
 def test_a_loss_that_leaves_the_numbers_is_named_with_its_task_and_epoch() -> None:
     config = digits_run(training={"epochs": 3, "batch_size": 50, "learning_rate": 1e30})
-    with pytest.raises(Diverged, match="task 0, epoch"):
-        _train(config)
+    with pytest.raises(Diverged, match="task 1, epoch"):
+        _reports(config)
 
 
 def test_an_epoch_sees_every_image_once_in_an_order_of_its_own() -> None:

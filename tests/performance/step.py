@@ -11,8 +11,9 @@ Bayes-by-backprop with ten samples over ours.
 
 import argparse
 import json
+import math
 import multiprocessing
-import resource
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
+from torch.distributions import Normal
 from torch.func import functional_call
 
 from mpnet.allocator import keep_freed_memory
@@ -100,7 +102,7 @@ def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
         for name, mean in means.items():
             sigma = F.softplus(rhos[name])
             weights[name] = mean + sigma * torch.randn_like(mean)
-            log_q = torch.distributions.Normal(mean, sigma).log_prob(weights[name]).sum()
+            log_q = Normal(mean, sigma, validate_args=False).log_prob(weights[name]).sum()
             complexity = complexity + log_q - log_mixture(weights[name])
         return weights, complexity
 
@@ -117,9 +119,9 @@ def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 def log_mixture(weights: Tensor) -> Tensor:
     """Log-density under 0.25 N(0, 1) + 0.75 N(0, exp(-6)^2), the prior of UCB."""
-    wide = torch.distributions.Normal(0.0, 1.0).log_prob(weights) + torch.log(torch.tensor(0.25))
-    narrow = torch.distributions.Normal(0.0, torch.exp(torch.tensor(-6.0))).log_prob(weights)
-    return torch.logaddexp(wide, narrow + torch.log(torch.tensor(0.75))).sum()
+    wide = Normal(0.0, 1.0, validate_args=False).log_prob(weights) + math.log(0.25)
+    narrow = Normal(0.0, math.exp(-6), validate_args=False).log_prob(weights) + math.log(0.75)
+    return torch.logaddexp(wide, narrow).sum()
 
 
 STEPS = {"moment": moment_step, "twin": twin_step, "bbb10": bbb_step}
@@ -145,13 +147,19 @@ def peak_megabytes(name: str, network: str, size: int) -> float:
 
 
 def _measure_peak(name: str, network: str, size: int) -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    before = pages * resource.getpagesize()
+    keep_freed_memory()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is the parent's
+    before = _resident_kilobytes("VmRSS")
     step = STEPS[name](network, *batch(network, size))
     for _ in range(3):
         step()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return (peak - before) / 2**20
+    return (_resident_kilobytes("VmHWM") - before) / 1024
+
+
+def _resident_kilobytes(field: str) -> int:
+    match = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1])
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments
+from mpnet.layers.moment.moments import Moments, check_moments
 
 
 class Activation(nn.Module):
@@ -28,7 +28,7 @@ class Activation(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""
-        mean, var = check_moments(self, as_moments(x))
+        mean, var = check_moments(self, x)
         value = self.value(mean)
         if var is None:
             return Moments(value)
@@ -61,7 +61,7 @@ class ReLU(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""
-        mean, var = check_moments(self, as_moments(x))
+        mean, var = check_moments(self, x)
         if var is None:
             return Moments(F.relu(mean))
         return Moments(*_ReLUMoments.apply(mean, var))
@@ -72,7 +72,7 @@ class GaussianReLU(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""
-        mean, var = check_moments(self, as_moments(x))
+        mean, var = check_moments(self, x)
         if var is None:
             return Moments(F.relu(mean))
         # So far above the smallest number that mean / var, which the gradient needs, stays finite.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from mpnet.errors import InputError
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments, describe
+from mpnet.layers.moment.moments import Moments, check_moments, describe
 
 
 class _BatchNorm(nn.Module):
@@ -39,7 +39,7 @@ class _BatchNorm(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, num_features, ...) to the same shape."""
-        mean, var = self._check(as_moments(x))
+        mean, var = self._check(x)
         center, spread = self._statistics(mean)
         scale = torch.rsqrt(spread + self.eps)
         if self.weight is not None:
@@ -70,19 +70,20 @@ class _BatchNorm(nn.Module):
         self.running_mean.lerp_(center, rate)
         self.running_var.lerp_(spread * n / (n - 1), rate)
 
-    def _check(self, x: Moments) -> Moments:
-        shape = tuple(x.mean.shape)
+    def _check(self, x: Tensor | Moments) -> Moments:
+        checked = check_moments(self, x)
+        shape = tuple(checked.mean.shape)
         if len(shape) not in self.ndims or shape[1] != self.num_features:
             raise InputError(
                 f"{describe(self)}: the input must have {' or '.join(map(str, self.ndims))} "
                 f"dimensions, the second of size {self.num_features}, but got {shape}."
             )
-        if self.training and x.mean.numel() <= self.num_features:
+        if self.training and checked.mean.numel() <= self.num_features:
             raise InputError(
                 f"{describe(self)}: in training there must be more than one value per feature, "
                 f"but got {shape}."
             )
-        return check_moments(self, x)
+        return checked
 
     def extra_repr(self) -> str:
         """As torch.nn.BatchNorm2d shows it."""

@@ -8,11 +8,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.utils import _pair
 
-from mpnet.errors import ConfigError, InputError
+from mpnet.errors import ConfigError
 from mpnet.layers.moment.affine import Affine
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments, describe
-
-Size = int | tuple[int, int]
+from mpnet.layers.moment.images import Size, check_images, empty_images, memory_format
+from mpnet.layers.moment.moments import Moments
 
 
 class _Geometry(NamedTuple):
@@ -78,13 +77,7 @@ def _stacks(
 ) -> tuple[Tensor, Tensor]:
     """[m^2 + v, v] along the channels of each group, and the weights [s, mu^2] that meet them."""
     n, channels, height, width = mean.shape
-    is_channels_last = mean.is_contiguous(memory_format=torch.channels_last)
-    inputs = torch.empty(
-        (n, 2 * channels, height, width),
-        dtype=mean.dtype,
-        device=mean.device,
-        memory_format=torch.channels_last if is_channels_last else torch.contiguous_format,
-    )
+    inputs = empty_images((n, 2 * channels, height, width), mean, memory_format(mean))
     second_moment, copy_of_var = _halves(inputs, groups)
     mean, var = _by_group(mean, groups), _by_group(var, groups)
     torch.addcmul(var, mean, mean, out=second_moment)
@@ -161,7 +154,15 @@ class Conv2d(Affine):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, in_channels, height, width) to (batch, out_channels, height', width')."""
-        mean, var = self._check(as_moments(x))
+        _, padding, dilation, _ = self.geometry
+        mean, var = check_images(
+            self,
+            x,
+            channels=self.in_channels,
+            kernel_size=self.kernel_size,
+            padding=padding,
+            dilation=dilation,
+        )
         weights = self.weight_and_bias()
         if var is None:
             weight_mean, weight_var, bias_mean, bias_var = weights
@@ -170,23 +171,6 @@ class Conv2d(Affine):
                 F.conv2d(mean * mean, weight_var, bias_var, *self.geometry),
             )
         return Moments(*_ConvMoments.apply(self.geometry, mean, var, *weights))
-
-    def _check(self, x: Moments) -> Moments:
-        shape = tuple(x.mean.shape)
-        if len(shape) != 4 or shape[1] != self.in_channels:
-            raise InputError(
-                f"{describe(self)}: the input must have shape "
-                f"(batch, {self.in_channels}, height, width), but got {shape}."
-            )
-        for size, pad, dilation, kernel in zip(
-            shape[2:], self.geometry.padding, self.geometry.dilation, self.kernel_size, strict=True
-        ):
-            if size + 2 * pad < dilation * (kernel - 1) + 1:
-                raise InputError(
-                    f"{describe(self)}: the padded image must not be smaller than the kernel, "
-                    f"but got {shape}."
-                )
-        return check_moments(self, x)
 
     def extra_repr(self) -> str:
         """Sizes, as torch.nn.Conv2d shows them."""

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from mpnet.errors import ConfigError
+from mpnet.layers import name_layers
 from mpnet.layers.moment import activation, batchnorm, pool, shape
 from mpnet.layers.moment.conv import Conv2d
 from mpnet.layers.moment.dropout import Dropout
 from mpnet.layers.moment.linear import Linear
-from mpnet.layers.moment.moments import name_layers
 from mpnet.layers.moment.softmax import Softmax
 
 
@@ -45,6 +45,7 @@ class _Conversion:
         self.rho = rho
         self.missing: list[str] = []
         self.done: dict[nn.Module, nn.Module] = {}
+        self.owners: dict[nn.Parameter, str] = {}
 
     def of(self, module: nn.Module, path: str) -> nn.Module:
         """The twin of a module; a layer that stands in two places stays one layer."""
@@ -54,6 +55,9 @@ class _Conversion:
         return self.done[module]
 
     def _layer(self, module: nn.Module, path: str) -> nn.Module:
+        for parameter in module.parameters():
+            if self.owners.setdefault(parameter, path) != path:
+                self.missing.append(f"{path} (shares a parameter with {self.owners[parameter]})")
         try:
             return _RULES[type(module)](module, self.rho).train(module.training)
         except ConfigError as fault:
@@ -69,10 +73,6 @@ class _Conversion:
             return module
         for name, child in children.items():
             module._modules[name] = self.of(child, f"{path}.{name}".lstrip("."))
-        if type(module) is nn.Sequential:
-            pairs = list(module._modules.items())
-            order = pool.pool_first_order(list(module))
-            module._modules = dict(pairs[i] for i in order)
         return module
 
 

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments
+from mpnet.layers.moment.moments import Moments, check_moments
 
 
 class Dropout(nn.Module):
@@ -19,7 +19,7 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""
-        mean, var = check_moments(self, as_moments(x))
+        mean, var = check_moments(self, x)
         if not self.training or self.p == 0:
             return Moments(mean, var)
         keep = F.dropout(torch.ones_like(mean), self.p)  # 0 or 1 / (1 - p)

@@ -1,8 +1,10 @@
 """The moment layers as a family that networks are built from."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
 
 import torch
+from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError
@@ -17,8 +19,9 @@ from mpnet.layers.moment.moments import Moments
 from mpnet.layers.moment.pool import MaxPool2d, pool_first
 from mpnet.layers.moment.shape import Flatten
 from mpnet.layers.moment.softmax import Softmax
+from mpnet.registry import did_you_mean
 
-RELUS = {"taylor": ReLU, "gaussian": GaussianReLU}
+T = TypeVar("T")
 
 
 @FAMILIES.register("moment")
@@ -31,7 +34,7 @@ class MomentLayers(LayerFamily):
             paper's).
         relu: "taylor" (the paper's first-order rule) or "gaussian" (exact for Gaussian inputs).
         jitter: floor of the Gaussian likelihood's covariance.
-        jitter_start: floor at the start of each task; equal to `jitter` for no schedule.
+        jitter_start: floor at the start of each task, at least `jitter`; None for no schedule.
         jitter_until: share of a task's training after which the floor is `jitter`.
         covariance: of the Gaussian likelihood, "full" or "diagonal".
     """
@@ -39,30 +42,24 @@ class MomentLayers(LayerFamily):
     def __init__(
         self,
         *,
-        rho: float = -12.0,
+        rho: Annotated[float, Ge(-80), Le(20)] = -12.0,
         likelihood: Literal["expected_softmax", "gaussian"] = "expected_softmax",
         relu: Literal["taylor", "gaussian"] = "taylor",
-        jitter: float = 1e-3,
-        jitter_start: float = 0.1,
-        jitter_until: float = 0.5,
+        jitter: Annotated[float, Gt(0)] = 0.1,
+        jitter_start: Annotated[float, Gt(0)] | None = None,
+        jitter_until: Annotated[float, Gt(0), Le(1)] = 0.5,
         covariance: Literal["full", "diagonal"] = "full",
     ) -> None:
-        if relu not in RELUS:
-            raise ConfigError(f"layers.relu: must be one of {', '.join(RELUS)}, but got {relu!r}.")
-        if likelihood not in ("expected_softmax", "gaussian"):
-            raise ConfigError(
-                f"layers.likelihood: must be expected_softmax or gaussian, but got {likelihood!r}."
-            )
         self.rho = rho
-        self._relu = RELUS[relu]
-        self.likelihood: Likelihood = ExpectedSoftmax()
-        if likelihood == "gaussian":
-            self.likelihood = Gaussian(
-                jitter=jitter,
-                jitter_start=jitter_start,
-                jitter_until=jitter_until,
-                covariance=covariance,
-            )
+        self._relu = _one_of("relu", relu, {"taylor": ReLU, "gaussian": GaussianReLU})
+        gaussian = Gaussian(
+            jitter=jitter,
+            jitter_start=jitter_start,
+            jitter_until=jitter_until,
+            covariance=covariance,
+        )
+        likelihoods = {"expected_softmax": ExpectedSoftmax(), "gaussian": gaussian}
+        self.likelihood: Likelihood = _one_of("likelihood", likelihood, likelihoods)
         self._softmax = Softmax()
 
     def linear(self, in_features: int, out_features: int) -> nn.Module:
@@ -122,3 +119,10 @@ class MomentLayers(LayerFamily):
     def anneal(self, progress: float) -> None:
         """Move the likelihood's floor."""
         self.likelihood.anneal(progress)
+
+
+def _one_of(option: str, name: str, choices: Mapping[str, T]) -> T:
+    if name not in choices:
+        hint = did_you_mean(name, choices)
+        raise ConfigError(f"layers.{option}: no '{name}'; {hint}")
+    return choices[name]

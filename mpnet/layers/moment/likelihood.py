@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError, InputError
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments, describe, is_validating
+from mpnet.layers.moment.moments import Moments, check_moments, describe, is_validating
 from mpnet.layers.moment.softmax import softmax_variance
 
 
@@ -24,7 +24,7 @@ class Likelihood(nn.Module):
 
     def forward(self, logits: Moments, labels: Tensor) -> Tensor:
         """Mean over the batch."""
-        logits = check_moments(self, as_moments(logits))
+        logits = check_moments(self, logits)
         self._check_labels(logits.mean, labels)
         return self.per_example(logits, labels).mean()
 
@@ -68,12 +68,12 @@ class Gaussian(Likelihood):
     """The paper's: the one-hot label under N(p, Sigma), the softmax output's mean and covariance.
 
     Sigma = J diag(v) J^T is singular, so `jitter` times the identity is added before inverse and
-    determinant. A wrong answer with a saturated softmax has gradient zero and can kill a network;
-    a large jitter at the start of each task, annealed to the small one, and a warm-up of the
-    learning rate prevent it.
+    determinant. A wrong answer with a saturated softmax has gradient zero, and with a small jitter
+    (1e-3 in the code that the paper builds on) a network can end up on such answers alone; a
+    jitter of 0.1 and a warm-up of the learning rate have kept it alive.
 
     Args:
-        jitter: the floor at the end of training (epsilon in Angelini's code).
+        jitter: the floor, at the end of training where it follows a schedule.
         jitter_start: the floor at the start of each task; None for no schedule.
         jitter_until: share of a task's training after which the floor is `jitter`.
         covariance: "full", or "diagonal" to leave out the covariances between classes.
@@ -82,7 +82,7 @@ class Gaussian(Likelihood):
     def __init__(
         self,
         *,
-        jitter: float = 1e-3,
+        jitter: float = 0.1,
         jitter_start: float | None = None,
         jitter_until: float = 0.5,
         covariance: Literal["full", "diagonal"] = "full",
@@ -121,7 +121,8 @@ class Gaussian(Likelihood):
 
     def extra_repr(self) -> str:
         """The settings."""
-        return f"jitter={self.jitter_end}, covariance={self.covariance!r}"
+        floors = f"jitter={self.jitter_end}, jitter_start={self.jitter_start}"
+        return f"{floors}, covariance={self.covariance!r}"
 
 
 def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:

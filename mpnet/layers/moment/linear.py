@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from mpnet.errors import InputError
 from mpnet.layers.moment.affine import Affine
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments, describe
+from mpnet.layers.moment.moments import Moments, check_moments, describe
 
 
 class _LinearMoments(torch.autograd.Function):
@@ -62,7 +62,7 @@ class Linear(Affine):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(..., in_features) to (..., out_features)."""
-        mean, var = self._check(as_moments(x))
+        mean, var = self._check(x)
         weights = self.weight_and_bias()
         if var is None:
             weight_mean, weight_var, bias_mean, bias_var = weights
@@ -72,13 +72,15 @@ class Linear(Affine):
         out = _LinearMoments.apply(mean.flatten(0, -2), var.flatten(0, -2), *weights)
         return Moments(*(z.unflatten(0, mean.shape[:-1]) for z in out))
 
-    def _check(self, x: Moments) -> Moments:
-        if x.mean.ndim < 2 or x.mean.shape[-1] != self.in_features:
+    def _check(self, x: Tensor | Moments) -> Moments:
+        checked = check_moments(self, x)
+        shape = tuple(checked.mean.shape)
+        if len(shape) < 2 or shape[-1] != self.in_features:
             raise InputError(
                 f"{describe(self)}: the input must have shape (batch, ..., {self.in_features}), "
-                f"but got {tuple(x.mean.shape)}."
+                f"but got {shape}."
             )
-        return check_moments(self, x)
+        return checked
 
     def extra_repr(self) -> str:
         """Sizes, as torch.nn.Linear shows them."""

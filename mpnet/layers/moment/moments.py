@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,11 @@ class Moments(NamedTuple):
     def __add__(self, other: "Moments | Tensor") -> "Moments":  # type: ignore[override]
         """Sum of two independent activations: means add, variances add."""
         other = as_moments(other)
+        if self.mean.shape != other.mean.shape:
+            raise InputError(
+                "Moments: both sides of + must have one shape, "
+                f"but got {tuple(self.mean.shape)} and {tuple(other.mean.shape)}."
+            )
         if self.var is None or other.var is None:
             return Moments(self.mean + other.mean, other.var if self.var is None else self.var)
         return Moments(self.mean + other.mean, self.var + other.var)
@@ -33,6 +38,14 @@ class Moments(NamedTuple):
     def __radd__(self, other: Tensor) -> "Moments":
         """A tensor without variance on the left."""
         return self + other
+
+    def __mul__(self, other: object) -> NoReturn:
+        """Not the repetition of a tuple."""
+        raise InputError("Moments: * has no rule; scale the weights of a layer instead.")
+
+    def __rmul__(self, other: object) -> NoReturn:
+        """Nor from the other side."""
+        self.__mul__(other)
 
     @property
     def dense_var(self) -> Tensor:
@@ -42,6 +55,10 @@ class Moments(NamedTuple):
 
 def as_moments(x: Tensor | Moments) -> Moments:
     """A tensor is an activation without variance."""
+    if not isinstance(x, Tensor | Moments):
+        raise InputError(
+            f"a tensor or Moments(mean, var) must come in, but got {type(x).__name__}."
+        )
     return x if isinstance(x, Moments) else Moments(x)
 
 
@@ -64,9 +81,17 @@ def is_validating() -> bool:
     return _validating.get()
 
 
-def check_moments(layer: nn.Module, x: Moments) -> Moments:
-    """Raise unless the shapes agree and, where values are checked, all is finite and var >= 0."""
-    mean, var = x
+def check_moments(layer: nn.Module, x: Tensor | Moments) -> Moments:
+    """The input as moments, if they are of one shape and, where values are checked, possible."""
+    try:
+        mean, var = x = as_moments(x)
+    except InputError as error:
+        raise InputError(f"{describe(layer)}: {error}") from None
+    if not mean.is_floating_point():
+        raise InputError(
+            f"{describe(layer)}: the input must be of floating-point numbers, "
+            f"but got {mean.dtype}; convert images with x.float() / 255."
+        )
     if var is not None and var.shape != mean.shape:
         raise InputError(
             f"{describe(layer)}: mean and variance must have one shape, "
@@ -99,9 +124,3 @@ def describe(layer: nn.Module) -> str:
     """A layer's place in its network (where known), its class and its sizes."""
     where = getattr(layer, "path", "")
     return f"{where + ': ' if where else ''}{type(layer).__name__}({layer.extra_repr()})"
-
-
-def name_layers(root: nn.Module) -> None:
-    """Tell every layer its place below `root`, for error messages."""
-    for path, module in root.named_modules():
-        module.path = path

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from mpnet import gaussian
 from mpnet.errors import InputError
 
-_shared: ContextVar[dict[tuple[int, bool], tuple[Tensor, Tensor]] | None] = ContextVar(
-    "shared_variances", default=None
-)
+# By the identity of rho, which is kept alive beside its variance and slope.
+_Shared = dict[int, tuple[Tensor, Tensor, Tensor]]
+_shared: ContextVar[_Shared | None] = ContextVar("shared_variances", default=None)
 
 
 @contextlib.contextmanager
@@ -50,17 +50,16 @@ class GaussianParameter(nn.Module):
         """Posterior variance."""
         if _shared.get() is None:
             return gaussian.variance(self.rho)
-        return self._var_and_slope()[0]
+        return gaussian.known_variance(self.rho, *self._var_and_slope())
 
     def _var_and_slope(self) -> tuple[Tensor, Tensor]:
         shared = _shared.get()
         if shared is None:
             return gaussian.variance_and_slope(self.rho)
-        # What was computed without a graph must not serve where one is needed.
-        key = (id(self), torch.is_grad_enabled())
-        if key not in shared:
-            shared[key] = gaussian.variance_and_slope(self.rho)
-        return shared[key]
+        if id(self.rho) not in shared:
+            shared[id(self.rho)] = (self.rho, *gaussian.variance_and_slope(self.rho))
+        _, var, slope = shared[id(self.rho)]
+        return var, slope
 
     @property
     def log_var(self) -> Tensor:

@@ -9,19 +9,17 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.utils import _pair
 
-from mpnet.errors import InputError
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments, describe
-
-Size = int | tuple[int, int]
+from mpnet.layers.moment.images import Pair, Size, check_images, empty_images, memory_format
+from mpnet.layers.moment.moments import Moments
 
 
 class _Window(NamedTuple):
     """How a pooling window moves over an image, in the order in which torch's kernels take it."""
 
-    kernel_size: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    dilation: tuple[int, int]
+    kernel_size: Pair
+    stride: Pair
+    padding: Pair
+    dilation: Pair
     ceil_mode: bool
 
 
@@ -33,7 +31,7 @@ class _MaxPoolMoments(torch.autograd.Function):
         out_mean, argmax = torch.ops.aten.max_pool2d_with_indices(mean, *window)
         ctx.save_for_backward(argmax)
         ctx.window, ctx.shape = window, mean.shape
-        ctx.memory_format = _memory_format(mean)
+        ctx.memory_format = memory_format(mean)
         return out_mean, _at(var, argmax, ctx.memory_format)
 
     @staticmethod
@@ -42,24 +40,14 @@ class _MaxPoolMoments(torch.autograd.Function):
         (argmax,) = ctx.saved_tensors
         kernel = torch.ops.aten.max_pool2d_with_indices_backward
         # Of its input the kernel reads only shape and memory format: an unwritten tensor will do.
-        unread = torch.empty(
-            ctx.shape,
-            dtype=grad_mean.dtype,
-            device=grad_mean.device,
-            memory_format=ctx.memory_format,
-        )
+        unread = empty_images(ctx.shape, grad_mean, ctx.memory_format)
         in_mean = kernel(grad_mean, unread, *ctx.window, argmax)
         return in_mean, kernel(grad_var, in_mean, *ctx.window, argmax), None
 
 
-def _memory_format(x: Tensor) -> torch.memory_format:
-    is_channels_last = x.is_contiguous(memory_format=torch.channels_last)
-    return torch.channels_last if is_channels_last else torch.contiguous_format
-
-
-def _at(x: Tensor, index: Tensor, memory_format: torch.memory_format) -> Tensor:
+def _at(x: Tensor, index: Tensor, fmt: torch.memory_format) -> Tensor:
     """x at flat spatial positions, (batch, channels, height', width'), in its memory format."""
-    if memory_format == torch.contiguous_format:
+    if fmt == torch.contiguous_format:
         return x.flatten(2).gather(2, index.flatten(2)).view_as(index)
     pixels_first = x.permute(0, 2, 3, 1).flatten(1, 2), index.permute(0, 2, 3, 1).flatten(1, 2)
     picked = pixels_first[0].gather(1, pixels_first[1])  # (batch, pixels', channels)
@@ -92,7 +80,9 @@ class MaxPool2d(nn.Module):
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, channels, height, width) to (batch, channels, height', width')."""
         kernel_size, _, padding, dilation, _ = self.window
-        mean, var = _check_images(self, as_moments(x), kernel_size, padding, dilation)
+        mean, var = check_images(
+            self, x, kernel_size=kernel_size, padding=padding, dilation=dilation
+        )
         if var is None:
             return Moments(F.max_pool2d(mean, *self.window))
         return Moments(*_MaxPoolMoments.apply(mean, var, self.window))
@@ -125,7 +115,7 @@ class AvgPool2d(nn.Module):
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, channels, height, width) to (batch, channels, height', width')."""
         kernel_size, _, padding, _ = self.placement
-        mean, var = _check_images(self, as_moments(x), kernel_size, padding)
+        mean, var = check_images(self, x, kernel_size=kernel_size, padding=padding)
         out_mean = F.avg_pool2d(mean, *self.placement, *self.divisor)
         if var is None:
             return Moments(out_mean)
@@ -157,7 +147,7 @@ class AdaptiveAvgPool2d(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, channels, height, width) to (batch, channels, *output_size)."""
-        mean, var = _check_images(self, as_moments(x))
+        mean, var = check_images(self, x)
         out_mean = F.adaptive_avg_pool2d(mean, self.output_size)
         if var is None:
             return Moments(out_mean)
@@ -180,42 +170,14 @@ def _window_lengths(n_in: int, n_out: int, like: Tensor) -> Tensor:
     return like.new_tensor(lengths)
 
 
-def _check_images(
-    layer: nn.Module,
-    x: Moments,
-    kernel_size: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
-) -> Moments:
-    shape = tuple(x.mean.shape)
-    if len(shape) != 4:
-        raise InputError(
-            f"{describe(layer)}: the input must have shape (batch, channels, height, width), "
-            f"but got {shape}."
-        )
-    for size, kernel, pad, step in zip(shape[2:], kernel_size, padding, dilation, strict=True):
-        if size + 2 * pad < step * (kernel - 1) + 1:
-            raise InputError(
-                f"{describe(layer)}: the padded image must not be smaller than the window, "
-                f"but got {shape}."
-            )
-    return check_moments(layer, x)
-
-
 def pool_first(layers: Sequence[nn.Module]) -> list[nn.Module]:
     """The same layers with every max-pooling moved before the monotone activation that it follows.
 
     The arg-max of psi(m) is that of m where psi is monotone, so both orders give the same moments,
     but the activation then works on the pooled elements only: a quarter of them for 2x2 windows.
     """
-    return [layers[i] for i in pool_first_order(layers)]
-
-
-def pool_first_order(layers: Sequence[nn.Module]) -> list[int]:
-    """Where each layer of `pool_first` stood before."""
-    order = list(range(len(layers)))
-    for i in range(len(order) - 1):
-        a, b = layers[order[i]], layers[order[i + 1]]
-        if getattr(a, "is_monotone", False) and isinstance(b, MaxPool2d):
-            order[i], order[i + 1] = order[i + 1], order[i]
-    return order
+    ordered = list(layers)
+    for i in range(len(ordered) - 1):
+        if getattr(ordered[i], "is_monotone", False) and isinstance(ordered[i + 1], MaxPool2d):
+            ordered[i], ordered[i + 1] = ordered[i + 1], ordered[i]
+    return ordered

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from mpnet.errors import InputError
-from mpnet.layers.moment.moments import Moments, as_moments, describe
+from mpnet.layers.moment.moments import Moments, check_moments, describe
 
 
 class Flatten(nn.Module):
@@ -15,7 +15,7 @@ class Flatten(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """(batch, ...) to (batch, features)."""
-        mean, var = as_moments(x)
+        mean, var = check_moments(self, x)
         return Moments(mean.flatten(*self.dims), None if var is None else var.flatten(*self.dims))
 
     def extra_repr(self) -> str:
@@ -33,7 +33,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Any shape for which both paths end in the same one."""
-        x = as_moments(x)
+        x = check_moments(self, x)
         body, shortcut = self.body(x), self.shortcut(x)
         if body.mean.shape != shortcut.mean.shape:
             raise InputError(

@@ -7,7 +7,7 @@ p p^T, and not the product of Eq. 5 with p (1 - p), which is 25 to 60 % low.
 import torch
 from torch import Tensor, nn
 
-from mpnet.layers.moment.moments import Moments, as_moments, check_moments
+from mpnet.layers.moment.moments import Moments, check_moments
 
 
 class Softmax(nn.Module):
@@ -19,7 +19,7 @@ class Softmax(nn.Module):
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Any shape to the same shape."""
-        mean, var = check_moments(self, as_moments(x))
+        mean, var = check_moments(self, x)
         p = mean.softmax(self.dim)
         if var is None:
             return Moments(p)
@@ -43,10 +43,3 @@ def _of_others(x: Tensor) -> Tensor:
     )
     without_largest = x.masked_fill(is_largest, 0.0).sum(-1, keepdim=True)
     return torch.where(is_largest, without_largest, x.sum(-1, keepdim=True) - x)
-
-
-def softmax_covariance(logits: Moments) -> Tensor:
-    """The full matrix J diag(v) J^T, (..., classes, classes); its rows sum to zero."""
-    p = logits.mean.softmax(-1)
-    jacobian = torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
-    return (jacobian * logits.dense_var.unsqueeze(-2)) @ jacobian.mT

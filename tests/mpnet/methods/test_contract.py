@@ -1,5 +1,6 @@
 """What every registered method must do; a new method is tested by being registered."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,10 @@ import torch
 
 from mpnet.checkpoint import Checkpoints
 from mpnet.continual import run
+from mpnet.layers.moment import shared_variances
 from mpnet.methods import METHODS, Method
-from mpnet.training import EpochReport, train_task
-from tests.mpnet.conftest import digits_run
+from mpnet.training import EpochReport
+from tests.mpnet.conftest import digits_run, trained
 
 every_method = pytest.mark.parametrize("name", list(METHODS))
 
@@ -30,21 +32,10 @@ def test_same_seed_gives_the_same_R(name: str) -> None:
     np.testing.assert_array_equal(run(config), run(config))
 
 
-def _trained(name: str, n_tasks: int) -> Method:
-    config = digits_run(name)
-    torch.manual_seed(config.seed)
-    stream = config.build_stream()
-    method = config.build_method(stream)
-    generator = torch.Generator().manual_seed(0)
-    for t in range(n_tasks):
-        train_task(method, stream, t, config.training, generator, lambda report: None)
-    return method
-
-
 @every_method
 @pytest.mark.parametrize("head", [0, 1, 2])
 def test_heads_move_exactly_when_their_data_are_trained_on(name: str, head: int) -> None:
-    before, after = _trained(name, 1), _trained(name, 2)
+    before, after = trained(digits_run(name), 1), trained(digits_run(name), 2)
     pairs = zip(
         before.network.head_parameters(head), after.network.head_parameters(head), strict=True
     )
@@ -54,14 +45,22 @@ def test_heads_move_exactly_when_their_data_are_trained_on(name: str, head: int)
 
 @every_method
 @pytest.mark.parametrize("t", [0, 1])
-def test_closed_form_penalty_gradient_equals_autograd(name: str, t: int) -> None:
-    method = _trained(name, t)
+@pytest.mark.parametrize("closed", [True, False], ids=["own", "default"])
+def test_penalty_gradient_in_a_training_step_equals_autograd(
+    name: str, t: int, closed: bool
+) -> None:
+    method = trained(digits_run(name), t)
     method.begin_task(t)
     parameters = method.trained_parameters(t)
     penalty = method.penalty(t)
     expected = torch.autograd.grad(penalty, parameters, allow_unused=True)
     method.zero_grad()
-    method.add_penalty_gradient(t)
+    with shared_variances():  # as in a training step, after the backward pass of its loss
+        method.network(torch.randn(2, 1, 8, 8), t).mean.sum().backward()
+        method.zero_grad()
+        by_default = partial(Method.add_penalty_gradient, method)
+        add_gradient = method.add_penalty_gradient if closed else by_default
+        add_gradient(t)
     for parameter, gradient in zip(parameters, expected, strict=True):
         got = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         wanted = torch.zeros_like(parameter) if gradient is None else gradient
@@ -97,3 +96,10 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
     states = [torch.load(c.path, weights_only=True)["method"] for c in (whole, parts)]
     assert states[0].keys() == states[1].keys()
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+
+
+@every_method
+def test_batches_of_any_size_can_be_trained_on(name: str) -> None:
+    training = {"epochs": 1, "batch_size": 3, "warmup_steps": 0, "learning_rate": 1e-3}
+    network = {"name": "mlp", "hidden": [4], "batch_norm": True}
+    assert np.isfinite(run(digits_run(name, network=network, training=training))[-1]).all()

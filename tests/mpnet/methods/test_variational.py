@@ -3,25 +3,12 @@
 import pytest
 import torch
 
-from mpnet.config import RunConfig
 from mpnet.continual import run
 from mpnet.layers.moment import gaussian_parameters
-from mpnet.methods import Method
 from mpnet.methods.lra import LearningRateAdaptation
 from mpnet.methods.ppbi import PerParameterBayesianInference
 from mpnet.metrics import bwt
-from mpnet.training import train_task
-from tests.mpnet.conftest import digits_run
-
-
-def _after(config: RunConfig, n_tasks: int) -> Method:
-    torch.manual_seed(config.seed)
-    stream = config.build_stream()
-    method = config.build_method(stream)
-    generator = torch.Generator().manual_seed(0)
-    for t in range(n_tasks):
-        train_task(method, stream, t, config.training, generator, lambda report: None)
-    return method
+from tests.mpnet.conftest import digits_run, trained
 
 
 @pytest.mark.parametrize("measure", ["var", "snr"])
@@ -29,7 +16,7 @@ def test_lra_gives_the_most_certain_weight_alpha_min_and_it_stays_where_it_is(
     measure: str,
 ) -> None:
     config = digits_run(method={"name": "lra", "measure": measure})
-    first, second = _after(config, 1), _after(config, 2)
+    first, second = trained(config, 1), trained(config, 2)
     assert isinstance(first, LearningRateAdaptation)
     most_certain = first.alpha.argmin()
     assert first.alpha[most_certain] == first.alpha_min
@@ -43,14 +30,14 @@ def test_lra_gives_the_most_certain_weight_alpha_min_and_it_stays_where_it_is(
 
 
 def test_lra_keeps_the_standard_normal_prior() -> None:
-    method = _after(digits_run("lra"), 2)
+    method = trained(digits_run("lra"), 2)
     for member in gaussian_parameters(method.network.trunk):
         assert (member.prior_mean == 0).all()
         assert (member.prior_var == 1).all()
 
 
 def test_ppbi_makes_the_posterior_the_prior_bit_for_bit_and_leaves_heads_alone() -> None:
-    method = _after(digits_run("ppbi"), 1)
+    method = trained(digits_run("ppbi"), 1)
     assert isinstance(method, PerParameterBayesianInference)
     for member in gaussian_parameters(method.network.trunk):
         assert torch.equal(member.prior_mean, member.mean)
@@ -61,7 +48,7 @@ def test_ppbi_makes_the_posterior_the_prior_bit_for_bit_and_leaves_heads_alone()
 
 
 def test_ppbi_gives_the_most_certain_weight_tau_max_and_the_least_tau_min() -> None:
-    method = _after(digits_run("ppbi"), 1)
+    method = trained(digits_run("ppbi"), 1)
     assert isinstance(method, PerParameterBayesianInference)
     _, var = method.trunk_posterior()
     assert method.tau[var.argmin()] == pytest.approx(method.tau_max)
@@ -71,7 +58,7 @@ def test_ppbi_gives_the_most_certain_weight_tau_max_and_the_least_tau_min() -> N
 def test_a_heavy_kl_holds_the_trunk() -> None:
     def shift(tau_max: float) -> float:
         options = {"name": "ppbi", "scale": "rank", "tau_max": tau_max}
-        first, second = (_after(digits_run(method=options), n) for n in (1, 2))
+        first, second = (trained(digits_run(method=options), n) for n in (1, 2))
         means = [m.trunk_posterior()[0] for m in (first, second)]  # type: ignore[attr-defined]
         return float((means[0] - means[1]).abs().mean())
 
@@ -85,5 +72,5 @@ def test_feature_freezing_forgets_nothing_at_all(batch_norm: bool) -> None:
 
 
 def test_joint_training_trains_on_all_tasks_so_far() -> None:
-    method = _after(digits_run("jt"), 0)
+    method = trained(digits_run("jt"), 0)
     assert list(method.training_tasks(2)) == [0, 1, 2]

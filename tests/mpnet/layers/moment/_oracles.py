@@ -96,3 +96,10 @@ def sampled_moments(layer: nn.Module, twin: nn.Module, x: Moments, n_samples: in
 
 def _draws(mean: Tensor, var: Tensor, n: int) -> Tensor:
     return torch.randn(n, *mean.shape, dtype=mean.dtype).mul_(var.sqrt()).add_(mean).detach()
+
+
+def softmax_covariance(logits: Moments) -> Tensor:
+    """The full matrix J diag(v) J^T, (..., classes, classes); its rows sum to zero."""
+    p = logits.mean.softmax(-1)
+    jacobian = torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+    return (jacobian * logits.dense_var.unsqueeze(-2)) @ jacobian.mT

@@ -189,7 +189,15 @@ def test_a_trained_half_gets_its_gradient_while_the_other_is_frozen(
 def test_within_the_block_a_variance_is_computed_once() -> None:
     member = parameter()
     with shared_variances():
-        assert member.var is member.var
+        assert member.var.data_ptr() == member.var.data_ptr()
+
+
+def test_within_the_block_several_losses_can_be_differentiated_one_after_the_other() -> None:
+    member = parameter()
+    with shared_variances():
+        for _ in range(2):
+            (gradient,) = torch.autograd.grad(member.var.sum(), member.rho)
+            torch.testing.assert_close(gradient, torch.sigmoid(member.rho.detach()))
 
 
 def test_outside_the_block_a_variance_follows_its_parameter() -> None:

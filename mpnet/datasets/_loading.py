@@ -1,0 +1,134 @@
+"""The decoded copy of a data set: made once, mapped into memory, shared by all processes."""
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpnet.datasets._base import PARTS, Dataset, Images, Part, data_root, dataset
+from mpnet.datasets._decoding import decode, fault
+from mpnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+_logger = logging.getLogger(__name__)
+
+_VERSION = "v1"  # of the decoded files; another reading of the sources needs another version
+
+
+def load(name: str, part: Part, root: str | Path | None = None) -> Images:
+    """A part of a registered data set; the arrays are private copies-on-write of shared pages."""
+    if part not in PARTS:
+        raise ConfigError(f"data set '{name}': part must be 'train' or 'test', but got '{part}'.")
+    description, folder = dataset(name), data_root(root)
+    cached = decoded_copy(description, folder, part)
+    return cached if cached is not None else _first_use(description, folder, part)
+
+
+def decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images | None:
+    """The decoded copy if it exists, is whole and is not older than its source files."""
+    paths = decoded_paths(dataset, root, part)
+    try:
+        if _changed(dataset, root, part) > min(path.stat().st_mtime for path in paths):
+            return None
+        copy = Images(_mapped(paths[0]), _mapped(paths[1]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        _logger.warning("%s is damaged and made again: %s", paths[0], error)
+        return None
+    problem = fault(dataset, copy)
+    if problem is not None:
+        _logger.warning("%s is damaged and made again: %s", paths[0], problem)
+    return None if problem else copy
+
+
+def make_decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images:
+    """Decode the source files and keep the result; the caller holds the lock."""
+    decoded = decode(dataset, root, part)
+    try:
+        images, labels = decoded_paths(dataset, root, part)
+        _store(images, decoded.images)
+        _store(labels, decoded.labels)
+        # Sources may come from a clock that runs ahead; the copy is newer nevertheless.
+        stamp = max(time.time(), _changed(dataset, root, part) + 1)
+        os.utime(images, (stamp, stamp))
+        os.utime(labels, (stamp, stamp))
+    except OSError as error:
+        _logger.warning("decoded data are not kept for the next start: %s", error)
+        return decoded
+    return decoded_copy(dataset, root, part) or decoded
+
+
+def decoded_paths(dataset: Dataset, root: Path, part: Part) -> tuple[Path, Path]:
+    """Where images and labels are kept."""
+    stem = f"{dataset.name}-{part}-{_VERSION}"
+    return root / "decoded" / f"{stem}-images.npy", root / "decoded" / f"{stem}-labels.npy"
+
+
+@contextmanager
+def lock(dataset: Dataset, root: Path) -> Iterator[None]:
+    """Let one process at a time download or decode a set; the system frees it after a crash."""
+    held = _acquired(root / "decoded" / f"{dataset.name}.lock")
+    try:
+        yield
+    finally:
+        if held is not None:
+            held.release()
+
+
+def _first_use(dataset: Dataset, root: Path, part: Part) -> Images:
+    with lock(dataset, root):
+        cached = decoded_copy(dataset, root, part)  # another process may have been quicker
+        return cached if cached is not None else make_decoded_copy(dataset, root, part)
+
+
+def _acquired(path: Path) -> "FileLock | None":
+    from filelock import FileLock  # here, since most starts find the decoded copy
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(path)
+        held.acquire()
+    except (OSError, NotImplementedError) as error:  # a read-only root, or one without locks
+        _logger.warning("%s: used without a lock: %s", path.parent, error)
+        return None
+    return held
+
+
+def _changed(dataset: Dataset, root: Path, part: Part) -> float:
+    """When the source files were last written to; 0 if they are gone, as the copy suffices."""
+    layout = dataset.layout(root, part)
+    files = layout.files[part] if layout else ()
+    return max(((root / file.path).stat().st_mtime for file in files), default=0.0)
+
+
+def _mapped(path: Path) -> Any:
+    array = np.lib.format.open_memmap(path, mode="c")
+    surplus = path.stat().st_size - array.offset - array.nbytes
+    if surplus or array.dtype.hasobject or not array.flags.c_contiguous:
+        raise ValueError(f"{path.name} has {surplus} bytes too many or a foreign format")
+    return array
+
+
+def _store(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write under another name, then rename: the file is whole or not there."""
+    for leftover in path.parent.glob(f"{path.name}.*.tmp"):  # of a crash; nobody else writes now
+        leftover.unlink(missing_ok=True)
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,94 @@
+"""GTSRB: 51,839 German traffic signs of 43 kinds, photographs of many sizes made 32x32."""
+
+import csv
+import zipfile
+from pathlib import Path
+
+from mpnet.datasets._base import DATASETS, Dataset, Download, Images, Layout, Part, SourceFile
+from mpnet.datasets._downloading import scratch
+from mpnet.datasets._pickles import features_and_labels
+from mpnet.datasets._pictures import Picture, files_in, read_pictures
+from mpnet.datasets._torchvision import torchvision_class
+
+_URL = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
+_FOLDERS: dict[Part, tuple[SourceFile, ...]] = {
+    "train": (SourceFile("gtsrb/GTSRB/Training/"),),
+    "test": (SourceFile("gtsrb/GTSRB/Final_Test/Images/"), SourceFile("gtsrb/GT-final_test.csv")),
+}
+_ARCHIVES: dict[Part, tuple[SourceFile, ...]] = {
+    "train": (
+        SourceFile(
+            "gtsrb/GTSRB-Training_fixed.zip", 187_490_228, "513f3c79a4c5141765e10e952eaa2478"
+        ),
+    ),
+    "test": (
+        SourceFile(
+            "gtsrb/GTSRB_Final_Test_Images.zip", 88_978_620, "c7e4e6327067d32654124b0fe9e82185"
+        ),
+        SourceFile("gtsrb/GTSRB_Final_Test_GT.zip", 99_620, "fe31e9c9270bbcd7b84b7f21a9d9d9e5"),
+    ),
+}
+_PICKLES: dict[Part, tuple[SourceFile, ...]] = {
+    "train": (SourceFile("gtsrb/train.p"),),
+    "test": (SourceFile("gtsrb/test.p"),),
+}
+
+
+@DATASETS.register("gtsrb")
+def gtsrb() -> Dataset:
+    """12,630 test images; for training 26,640 in torchvision's archive, 39,209 in the pickles.
+
+    Published results on the sequence of eight sets use the pickles.
+    """
+    return Dataset(
+        name="gtsrb",
+        n_classes=43,
+        shape=(3, 32, 32),
+        how_to_get=f"It is downloaded on first use; or fetch the archives from {_URL}, or take "
+        "train.p and test.p of Udacity's traffic-sign course.",
+        layouts=(
+            Layout(_FOLDERS, _from_folders),
+            Layout(_ARCHIVES, _from_archives),
+            Layout(_PICKLES, _from_pickles),
+        ),
+        download=Download((f"{_URL}GTSRB_Final_Test_GT.zip",), _fetch),
+    )
+
+
+def _fetch(folder: Path, part: Part) -> None:
+    torchvision_class("GTSRB")(folder, split=part, download=True)
+
+
+def _from_folders(root: Path, part: Part) -> Images:
+    read = _training if part == "train" else _final_test
+    return read_pictures(read(root / "gtsrb"), "RGB", 32, "BILINEAR")
+
+
+def _training(folder: Path) -> list[Picture]:
+    classes = [path for path in (folder / "GTSRB" / "Training").iterdir() if path.is_dir()]
+    return [
+        Picture(path, int(folder_of_class.name))
+        for folder_of_class in sorted(classes)
+        for path in files_in(folder_of_class)
+        if path.suffix == ".ppm"
+    ]
+
+
+def _final_test(folder: Path) -> list[Picture]:
+    images = folder / "GTSRB" / "Final_Test" / "Images"
+    with (folder / "GT-final_test.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter=";", skipinitialspace=True))
+    return [Picture(images / row["Filename"], int(row["ClassId"])) for row in rows]
+
+
+def _from_archives(root: Path, part: Part) -> Images:
+    with scratch(root / ".unpacked-gtsrb") as folder:
+        for file in _ARCHIVES[part]:
+            with zipfile.ZipFile(root / file.path) as archive:
+                archive.extractall(folder / "gtsrb")
+        return _from_folders(folder, part)
+
+
+def _from_pickles(root: Path, part: Part) -> Images:
+    features, labels = features_and_labels(root / _PICKLES[part][0].path)
+    return Images(features.transpose(0, 3, 1, 2), labels)
