@@ -1,8 +1,8 @@
 """Moment propagation: every layer maps a mean and a variance to a mean and a variance.
 
-The layers have the names and arguments of torch.nn, take tensors (no variance) or `Moments`, and
-are composed by `torch.nn.Sequential`. `from_torch` turns a deterministic network into its moment
-twin.
+The layers have the names and main arguments of torch.nn, take tensors (no variance) or `Moments`,
+and are composed by `torch.nn.Sequential`. `from_torch` turns a deterministic network into its
+moment twin.
 """
 
 from mpnet.layers.moment.activation import GELU as GELU
