@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text()
 def test_the_python_example_runs_and_gives_a_distribution() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     x, y = torch.randn(8, 784), torch.randint(10, (8,))
-    names: dict[str, object] = {"batches": [(x, y)] * 2}
+    names: dict[str, object] = {"batches": [(x, y)] * 2, "n_images": 16}
     exec(code, names)
     p = names["p"]
     assert isinstance(p, Moments)
