@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, TaskStream
+from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, Source, TaskStream
 from mpnet.errors import ConfigError
 from mpnet.layers import FAMILIES, moment, plain  # noqa: F401 - importing registers
 from mpnet.methods import METHODS, Method
@@ -36,16 +36,19 @@ class RunConfig(BaseModel):
     training: TrainingSettings = TrainingSettings()
     split: EvaluationSplit = "validation"
     seed: int = Field(default=0, ge=0)
+    data_root: str | None = None
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
 
     def identity(self) -> str:
-        """What makes two runs the same: everything but the device."""
-        return self.model_dump_json(exclude={"device"})
+        """What makes two runs the same: everything but where it runs and where the data lie."""
+        return self.model_dump_json(exclude={"device", "data_root"})
 
     def build_stream(self) -> TaskStream:
         """The benchmark's tasks, with the evaluation split that this run may see."""
         name, options = _named(self.benchmark)
-        return BENCHMARKS[name](self.split, **options)
+        shared = {key: options.pop(key) for key in _SOURCE_KEYS & options.keys()}
+        source = Source(self.split, self.data_root, **shared)
+        return BENCHMARKS[name](source, **options)
 
     def build_method(self, stream: TaskStream) -> Method:
         """The method on a fresh network for the stream."""
@@ -159,6 +162,7 @@ def options_of(member: Callable[..., object]) -> list[str]:
 
 
 def _schema(member: Callable[..., object]) -> type[BaseModel]:
+    """A benchmark takes the keys of its source besides its own."""
     function = member.__init__ if inspect.isclass(member) else member
     types = typing.get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
@@ -166,6 +170,9 @@ def _schema(member: Callable[..., object]) -> type[BaseModel]:
         for p in inspect.signature(member).parameters.values()
         if p.kind is p.KEYWORD_ONLY
     }
+    if Source in types.values():
+        shared = typing.get_type_hints(Source, include_extras=True)
+        fields |= {key: (shared[key], getattr(Source, key)) for key in sorted(_SOURCE_KEYS)}
     return create_model("Options", __config__=ConfigDict(extra="forbid"), **fields)
 
 
@@ -191,6 +198,7 @@ def _explained(
 
 
 _TRAINING_KEYS = TrainingSettings.__dataclass_fields__
+_SOURCE_KEYS = Source.__dataclass_fields__.keys() - {"split", "data_root"}  # those are the run's
 
 
 def _named(block: Block) -> tuple[str, Block]:

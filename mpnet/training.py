@@ -53,7 +53,7 @@ class EpochReport(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The part of a batch that belongs to one task: normalised images and labels."""
+    """The part of a batch that belongs to one task: prepared images and labels."""
 
     task: int
     images: Tensor
@@ -215,7 +215,7 @@ def batches(
         for i, first, end in zip(tasks, starts, starts[1:], strict=False):
             mine = chosen[(chosen >= first) & (chosen < end)] - first if len(tasks) > 1 else chosen
             if len(mine):
-                batch.append(_group(stream[i], stream[i].train, i, mine))
+                batch.append(Group(i, *stream[i].training_batch(mine, generator)))
         yield batch
 
 
@@ -227,19 +227,13 @@ def _chunks(order: Tensor, size: int) -> list[Tensor]:
     return chunks
 
 
-def _group(task: Task, split: Split, t: int, indices: Tensor) -> Group:
-    indices = indices.to(split.labels.device)
-    return Group(t, task.normalise(split.images[indices]), split.labels[indices])
-
-
 @torch.no_grad()
 def accuracy(network: Network, task: Task, split: Split, t: int) -> float:
     """Share of right answers of head `t`."""
     network.eval()
     n_right = torch.zeros((), dtype=torch.int64, device=split.labels.device)
     with validation(False), shared_variances():
-        for indices in torch.arange(len(split)).split(EVALUATION_BATCH):
-            _, images, labels = _group(task, split, t, indices)
+        for images, labels in task.batches(split, EVALUATION_BATCH):
             prediction = network.layers.predict(network(images, t))
             n_right += (prediction.probabilities.argmax(1) == labels).sum()
     return int(n_right) / len(split)

@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,3 +13,18 @@ def own_random_numbers() -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         yield
+
+
+@pytest.fixture(scope="session")
+def shared_data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root that starts empty."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(autouse=True)
+def own_data_root(
+    request: pytest.FixtureRequest, shared_data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep tests away from the user's data, but for the slow ones, which need real files."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setenv("MPNET_DATA", str(shared_data_root))

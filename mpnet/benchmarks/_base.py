@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from mpnet.benchmarks._preparation import Preparation, augmented
 from mpnet.errors import ConfigError
 from mpnet.registry import Registry
 
@@ -16,43 +17,34 @@ EvaluationSplit = Literal["validation", "test"]
 
 @dataclass(frozen=True)
 class Split:
-    """Images (n, channels, height, width) as bytes and labels (n,), on the device that trains."""
+    """Some images of a data set and their labels.
 
-    images: Tensor
+    The images stay where they are, one memory map for all splits and processes, until a split is
+    moved to another device.
+
+    Args:
+        pool: all images of the set (n, channels, height, width), as bytes.
+        index: which of them belong to the split.
+        labels: their labels within the task.
+    """
+
+    pool: Tensor
+    index: Tensor
     labels: Tensor
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    def images(self, chosen: Tensor | slice = slice(None)) -> Tensor:
+        """The bytes of some examples, by their place in the split."""
+        return self.pool[self.index[chosen]]
+
     def to(self, device: torch.device) -> "Split":
         """The same examples on another device."""
-        return Split(self.images.to(device), self.labels.to(device))
-
-    def where(self, chosen: Tensor) -> "Split":
-        """The examples with these indices, or for which this mask is true."""
-        return Split(self.images[chosen], self.labels[chosen])
-
-
-@dataclass(frozen=True)
-class Normalisation:
-    """Bytes to floats with mean 0 and standard deviation 1 per channel of the base data set."""
-
-    mean: Tensor
-    std: Tensor
-
-    @staticmethod
-    def of(images: Tensor) -> "Normalisation":
-        """The statistics of (n, channels, height, width) bytes."""
-        std, mean = torch.std_mean(images.double() / 255, (0, 2, 3), correction=0)
-        shape = (1, -1, 1, 1)
-        return Normalisation(mean.float().view(shape), std.float().view(shape))
-
-    def __call__(self, images: Tensor) -> Tensor:
-        return (images.float() / 255 - self.mean) / self.std
-
-    def to(self, device: torch.device) -> "Normalisation":
-        """The same constants on another device."""
-        return Normalisation(self.mean.to(device), self.std.to(device))
+        if device == self.pool.device:
+            return self
+        own = torch.arange(len(self), device=device)
+        return Split(self.images().to(device), own, self.labels.to(device))
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,8 @@ class Task:
     train: Split
     validation: Split
     evaluation: Split
-    normalise: Normalisation
+    prepare: Preparation
+    is_augmented: bool = False
 
     def __post_init__(self) -> None:
         """Check the examples once, so that training need not do it in every step."""
@@ -80,6 +73,19 @@ class Task:
                     f"{sorted(set(labels.tolist()))}."
                 )
 
+    def training_batch(self, chosen: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Images to train on, cropped and flipped at random where the task asks for it."""
+        chosen = chosen.to(self.train.labels.device)
+        images = self.train.images(chosen)
+        if self.is_augmented:
+            images = augmented(images, generator)
+        return self.prepare(images), self.train.labels[chosen]
+
+    def batches(self, split: Split, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Images and labels of a split of this task, in order."""
+        for chosen in torch.arange(len(split), device=split.labels.device).split(size):
+            yield self.prepare(split.images(chosen)), split.labels[chosen]
+
     def to(self, device: torch.device) -> "Task":
         """The same task on another device."""
         validation = self.validation.to(device)
@@ -89,7 +95,7 @@ class Task:
             train=self.train.to(device),
             validation=validation,
             evaluation=validation if is_judged else self.evaluation.to(device),
-            normalise=self.normalise.to(device),
+            prepare=self.prepare.to(device),
         )
 
 
@@ -111,7 +117,8 @@ class TaskStream:
     @property
     def input_shape(self) -> tuple[int, ...]:
         """(channels, height, width)."""
-        return tuple(self.tasks[0].train.images.shape[1:])
+        first = self.tasks[0]
+        return tuple(first.prepare(first.train.images(slice(1))).shape[1:])
 
     @property
     def n_classes(self) -> list[int]:
@@ -119,12 +126,13 @@ class TaskStream:
         return [task.n_classes for task in self.tasks]
 
     def fingerprint(self) -> str:
-        """A hash over every image and label, in order: what a resumed run must find again."""
+        """A hash over every task's examples, in order: what a resumed run must find again."""
         digest = hashlib.sha256()
         for task in self.tasks:
             for split in (task.train, task.validation, task.evaluation):
-                digest.update(split.images.contiguous().numpy().tobytes())
-                digest.update(split.labels.contiguous().numpy().tobytes())
+                digest.update(split.index.cpu().numpy().tobytes())
+                digest.update(split.labels.cpu().numpy().tobytes())
+                digest.update(split.images(slice(64)).cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     def to(self, device: torch.device) -> "TaskStream":
@@ -133,17 +141,3 @@ class TaskStream:
 
 
 BENCHMARKS: Registry[Callable[..., TaskStream]] = Registry("benchmark")
-
-
-def stratified_split(
-    labels: Tensor, share: float, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Indices of the rest and of a random `share` of every class, both in ascending order."""
-    held_out = []
-    for label in labels.unique():
-        members = (labels == label).nonzero().squeeze(1)
-        order = torch.randperm(len(members), generator=generator)
-        held_out.append(members[order[: round(share * len(members))]])
-    is_held_out = torch.zeros(len(labels), dtype=torch.bool)
-    is_held_out[torch.cat(held_out)] = True
-    return (~is_held_out).nonzero().squeeze(1), is_held_out.nonzero().squeeze(1)

@@ -1,17 +1,16 @@
 """Learning on real MNIST and CIFAR10 by the ELBO alone; skipped where the data are not there."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
-from torchvision import datasets
 
+from mpnet import datasets
 from mpnet.allocator import keep_freed_memory
-from mpnet.benchmarks import Normalisation, Split, Task, TaskStream
+from mpnet.benchmarks import Preparation, Split, Task, TaskStream
+from mpnet.errors import DataMissing
 from mpnet.layers.moment import MomentLayers
 from mpnet.methods.ft import FineTuning
 from mpnet.networks import Network, build_network
@@ -20,27 +19,18 @@ from tests.mpnet.conftest import train_task
 
 pytestmark = pytest.mark.slow
 
-DATA = Path(os.environ.get("MPNET_DATA", Path.home() / ".cache" / "mpnet"))
 EPOCHS = 10
 both_likelihoods = pytest.mark.parametrize("likelihood", ["expected_softmax", "gaussian"])
 
 
-def _mnist(train: bool) -> Split:
+def _split(name: str, part: datasets.Part, classes: range, images_of_class: slice) -> Split:
+    """Some images of every class of a real data set, which must be there."""
     try:
-        raw = datasets.MNIST(DATA, train=train)
-    except RuntimeError:
-        pytest.skip(f"MNIST is not below {DATA}")
-    return Split(raw.data.unsqueeze(1), raw.targets)
-
-
-def _cifar10_first_five(train: bool, images_of_class: slice) -> Split:
-    try:
-        raw = datasets.CIFAR10(DATA, train=train)
-    except RuntimeError:
-        pytest.skip(f"CIFAR10 is not below {DATA}")
-    images, labels = torch.from_numpy(raw.data).permute(0, 3, 1, 2), torch.tensor(raw.targets)
-    chosen = torch.cat([(labels == c).nonzero()[images_of_class, 0] for c in range(5)])
-    return Split(images[chosen].contiguous(), labels[chosen])
+        images, labels = map(torch.from_numpy, datasets.load(name, part))
+    except DataMissing as error:
+        pytest.skip(str(error))
+    index = torch.cat([(labels == c).nonzero()[images_of_class, 0] for c in classes])
+    return Split(images, index, labels[index])
 
 
 def _train(
@@ -58,10 +48,16 @@ def _train(
 
 @pytest.fixture(scope="module", params=["expected_softmax", "gaussian"])
 def mnist_run(request: pytest.FixtureRequest) -> tuple[Network, Task]:
-    """A 2x800 MLP after ten epochs, the last 5,000 training images held out."""
-    known, test = _mnist(train=True), _mnist(train=False)
-    train, held_out = known.where(torch.arange(55000)), known.where(torch.arange(55000, 60000))
-    task = Task("mnist", 10, train, held_out, test, Normalisation.of(known.images))
+    """A 2x800 MLP after ten epochs, 500 training images of every digit held out."""
+    train, held_out, test = (
+        _split("mnist", part, range(10), images)
+        for part, images in (
+            ("train", slice(500, None)),
+            ("train", slice(500)),
+            ("test", slice(None)),
+        )
+    )
+    task = Task("mnist", 10, train, held_out, test, Preparation.of(train.pool))
     model, _ = _train("mlp", request.param, task, seed=0, decay="cosine")
     return model, task
 
@@ -93,9 +89,8 @@ def _variance_and_errors(model: Network, task: Task) -> tuple[Tensor, Tensor]:
     """Variance of the predicted class's probability, and whether the prediction is wrong."""
     model.eval()
     variance, is_wrong = [], []
-    images, labels = task.evaluation.images, task.evaluation.labels
-    for x, y in zip(images.split(1000), labels.split(1000), strict=True):
-        p, var = model.layers.predict(model(task.normalise(x), 0))
+    for x, y in task.batches(task.evaluation, 1000):
+        p, var = model.layers.predict(model(x, 0))
         predicted = p.argmax(1)
         assert var is not None
         variance.append(var.gather(1, predicted.unsqueeze(1)).squeeze(1))
@@ -108,9 +103,15 @@ def _variance_and_errors(model: Network, task: Task) -> tuple[Tensor, Tensor]:
 def test_alexnet_learns_five_classes_of_cifar10_without_collapse(
     likelihood: str, seed: int
 ) -> None:
-    train, held_out = (_cifar10_first_five(True, s) for s in (slice(2000), slice(2000, 2200)))
-    test = _cifar10_first_five(False, slice(None))
-    task = Task("cifar10", 5, train, held_out, test, Normalisation.of(train.images))
+    train, held_out, test = (
+        _split("cifar10", part, range(5), images)
+        for part, images in (
+            ("train", slice(2000)),
+            ("train", slice(2000, 2200)),
+            ("test", slice(None)),
+        )
+    )
+    task = Task("cifar10", 5, train, held_out, test, Preparation.of(train.pool))
     model, reports = _train("alexnet", likelihood, task, seed)
     by_epoch = [round(report.validation_accuracy, 3) for report in reports]
     print(f"{likelihood}, seed {seed}: {by_epoch}, test {accuracy(model, task, test, 0):.4f}")

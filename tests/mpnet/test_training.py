@@ -80,7 +80,7 @@ def test_an_epoch_sees_every_image_once_in_an_order_of_its_own() -> None:
     generator = torch.Generator().manual_seed(0)
     first, second = (_images(stream, [0], generator) for _ in range(2))
     assert not torch.equal(first, second)
-    in_order = stream[0].normalise(stream[0].train.images).flatten(1)
+    in_order = stream[0].prepare(stream[0].train.images()).flatten(1)
     for epoch in (first, second):
         torch.testing.assert_close(_sorted_rows(epoch), _sorted_rows(in_order))
 
@@ -91,7 +91,7 @@ def test_joint_batches_mix_tasks_and_see_every_image_once() -> None:
     first_batch = next(iter(batches(stream, [0, 1, 2], 60, generator)))
     assert {group.task for group in first_batch} == {0, 1, 2}
     assert sum(len(group.labels) for group in first_batch) == 60
-    everything = torch.cat([stream[i].normalise(stream[i].train.images) for i in range(3)])
+    everything = torch.cat([stream[i].prepare(stream[i].train.images()) for i in range(3)])
     seen = _images(stream, [0, 1, 2], generator)
     torch.testing.assert_close(_sorted_rows(seen), _sorted_rows(everything.flatten(1)))
 

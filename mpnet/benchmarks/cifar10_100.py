@@ -1,0 +1,38 @@
+"""Five tasks of two CIFAR10 classes and five of twenty CIFAR100 classes, in turn."""
+
+from typing import Literal
+
+from mpnet.benchmarks._base import BENCHMARKS, TaskStream
+from mpnet.benchmarks._source import Source
+
+# (data set, place among its five tasks); HAT shuffles the ten tasks, here as its seed 0 does.
+_ORDERS = {
+    "strict": [(name, i) for i in range(5) for name in ("cifar10", "cifar100")],
+    "hat_seed0": [
+        ("cifar10", 2),
+        ("cifar100", 3),
+        ("cifar10", 4),
+        ("cifar100", 4),
+        ("cifar10", 1),
+        ("cifar100", 1),
+        ("cifar100", 2),
+        ("cifar10", 3),
+        ("cifar10", 0),
+        ("cifar100", 0),
+    ],
+}
+
+
+@BENCHMARKS.register("cifar10_100")
+def cifar10_100(source: Source, *, order: Literal["strict", "hat_seed0"] = "strict") -> TaskStream:
+    """Ten tasks with random crops and flips, each set normalised by its own constants.
+
+    Args:
+        source: where the images come from.
+        order: "strict" alternation, as the paper says, or HAT's, which mostly alternates.
+    """
+    tasks = {}
+    for name, n_classes in (("cifar10", 10), ("cifar100", 100)):
+        base = source.base(name)
+        tasks[name] = base.class_tasks(5, base.preparation(), n_classes, is_augmented=True)
+    return TaskStream(tuple(tasks[name][i] for name, i in _ORDERS[order]))

@@ -1,0 +1,168 @@
+"""What every registered benchmark must be, on small made-up copies of its data sets."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mpnet.benchmarks import BENCHMARKS, Source, TaskStream
+from mpnet.datasets import DATASETS, dataset
+from mpnet.errors import DataMissing
+
+PER_CLASS = {"train": 20, "test": 4}
+# (number of tasks, classes of each)
+EXPECTED = {
+    "digits": (5, [2] * 5),
+    "split_mnist": (5, [2] * 5),
+    "permuted_mnist": (10, [10] * 10),
+    "split_cifar10": (5, [2] * 5),
+    "cifar10_100": (10, [2, 20] * 5),
+    "sequence8": (8, [100, 10, 100, 10, 10, 10, 43, 10]),
+}
+every_benchmark = pytest.mark.parametrize("name", list(BENCHMARKS))
+
+
+@pytest.fixture(scope="module")
+def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Decoded copies of all sets, tiny and random; every image is another one."""
+    root = tmp_path_factory.mktemp("tiny")
+    (root / "decoded").mkdir()
+    generator = np.random.default_rng(0)
+    for name in DATASETS:
+        known = dataset(name)
+        for part, n in PER_CLASS.items():
+            labels = np.tile(np.arange(known.n_classes), n)
+            shape = (len(labels), *known.shape)
+            stem = root / "decoded" / f"{name}-{part}-v1"
+            images = generator.integers(0, 256, shape, dtype=np.uint8)
+            np.save(f"{stem}-images.npy", images)
+            np.save(f"{stem}-labels.npy", labels)
+    return root
+
+
+def _stream(name: str, root: Path, split: str = "validation", **options: object) -> TaskStream:
+    source = Source(split, str(root), **options)  # type: ignore[arg-type]
+    return BENCHMARKS[name](source)
+
+
+def _rows(images: torch.Tensor) -> set[bytes]:
+    return {image.numpy().tobytes() for image in images}
+
+
+@every_benchmark
+def test_tasks_and_classes_are_those_of_the_paper(name: str, data_root: Path) -> None:
+    stream = _stream(name, data_root)
+    n_tasks, n_classes = EXPECTED[name]
+    assert len(stream) == n_tasks
+    assert stream.n_classes == n_classes
+    for task in stream:
+        assert set(task.train.labels.tolist()) == set(range(task.n_classes))
+
+
+@every_benchmark
+def test_images_of_all_tasks_have_the_shape_that_the_network_is_built_for(
+    name: str, data_root: Path
+) -> None:
+    stream = _stream(name, data_root)
+    for task in stream:
+        x, _ = task.training_batch(torch.arange(4), torch.Generator().manual_seed(0))
+        assert tuple(x.shape) == (4, *stream.input_shape)
+        assert x.dtype == torch.float32
+
+
+@every_benchmark
+def test_train_validation_and_test_share_no_image(name: str, data_root: Path) -> None:
+    for task in _stream(name, data_root, "test"):
+        parts = [_rows(s.images()) for s in (task.train, task.validation, task.evaluation)]
+        assert sum(map(len, parts)) == len(set.union(*parts))
+
+
+@every_benchmark
+def test_validation_is_15_percent_of_every_class(name: str, data_root: Path) -> None:
+    for task in _stream(name, data_root):
+        for label in range(task.n_classes):
+            assert int((task.validation.labels == label).sum()) == 3  # of 20
+            assert int((task.train.labels == label).sum()) == 17
+
+
+@every_benchmark
+def test_a_run_that_evaluates_validation_needs_no_test_file(
+    name: str, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def poisoned(set_name: str, part: str, root: object) -> object:
+        assert part == "train", f"the test part of {set_name} was read"
+        return load(set_name, part, root)
+
+    from mpnet import datasets
+
+    load = datasets.load
+    monkeypatch.setattr(datasets, "load", poisoned)
+    for task in _stream(name, data_root):
+        assert task.evaluation is task.validation
+
+
+@every_benchmark
+def test_the_split_follows_its_own_seed(name: str, data_root: Path) -> None:
+    first, again, other = (
+        _stream(name, data_root, split_seed=seed)[0].validation.index for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@every_benchmark
+def test_small_runs_use_so_many_images_of_every_class(name: str, data_root: Path) -> None:
+    for task in _stream(name, data_root, max_train_per_class=7):
+        counts = torch.bincount(torch.cat([task.train.labels, task.validation.labels]))
+        assert counts.tolist() == [7] * task.n_classes
+
+
+@every_benchmark
+def test_the_fingerprint_tells_streams_apart(name: str, data_root: Path) -> None:
+    prints = [_stream(name, data_root, split_seed=seed).fingerprint() for seed in (0, 0, 1)]
+    assert prints[0] == prints[1] != prints[2]
+
+
+@every_benchmark
+def test_training_images_are_normalised_over_the_whole_set(name: str, data_root: Path) -> None:
+    task = _stream(name, data_root)[0]
+    shown = task.prepare(task.train.pool)
+    assert shown.mean().item() == pytest.approx(0, abs=1e-3)
+    assert shown.var(correction=0).item() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("n_tasks", [2, 5])
+@pytest.mark.parametrize("name", ["split_mnist", "split_cifar10"])
+def test_a_set_can_be_cut_into_two_or_five(name: str, n_tasks: int, data_root: Path) -> None:
+    stream = BENCHMARKS[name](Source("validation", str(data_root)), n_tasks=n_tasks)
+    assert stream.n_classes == [10 // n_tasks] * n_tasks
+
+
+def test_permutations_differ_by_task_and_are_the_same_in_every_process(data_root: Path) -> None:
+    script = (
+        "import sys; from mpnet.benchmarks import BENCHMARKS, Source;"
+        "stream = BENCHMARKS['permuted_mnist'](Source('validation', sys.argv[1]));"
+        "print([task.prepare.permutation.tolist() for task in stream])"
+    )
+    command = [sys.executable, "-c", script, str(data_root)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    own = [task.prepare.permutation for task in _stream("permuted_mnist", data_root)]
+    assert json.loads(shown) == [order.tolist() for order in own if order is not None]
+    assert len({tuple(order) for order in json.loads(shown)}) == 10
+    assert all(sorted(order) == list(range(784)) for order in json.loads(shown))
+
+
+def test_missing_sets_are_all_named_with_the_way_to_run_without_them(tmp_path: Path) -> None:
+    sets = ["notmnist", "facescrub"]
+    with pytest.raises(DataMissing) as error:
+        BENCHMARKS["sequence8"](Source("validation", str(tmp_path)), sets=sets)
+    assert all(name in str(error.value).lower() for name in (*sets, "benchmark.sets"))
+
+
+def test_the_digits_are_there_without_any_file(tmp_path: Path) -> None:
+    stream = _stream("digits", tmp_path)
+    assert sum(len(task.train) + len(task.validation) for task in stream) == 1438
