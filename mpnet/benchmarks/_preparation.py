@@ -36,11 +36,9 @@ class Preparation:
     ) -> "Preparation":
         """With the statistics of all images of a set, padding included."""
         pool = torch.as_tensor(images)
-        total = squares = torch.zeros(pool.shape[1], dtype=torch.float64)
-        for chunk in pool.split(_CHUNK):
-            pixels = chunk.double() / 255
-            total = total + pixels.sum((0, 2, 3))
-            squares = squares + pixels.square().sum((0, 2, 3))
+        counts = _histograms(pool)  # (channels, 256): exact sums in one pass over the bytes
+        values = torch.arange(256, dtype=torch.float64) / 255
+        total, squares = counts @ values, counts @ values.square()
         n_pixels = len(pool) * (pool.shape[2] * pool.shape[3] if size is None else size * size)
         mean = total / n_pixels
         std = (squares / n_pixels - mean.square()).sqrt()
@@ -67,6 +65,15 @@ class Preparation:
         return replace(
             self, mean=self.mean.to(device), std=self.std.to(device), permutation=permutation
         )
+
+
+def _histograms(pool: Tensor) -> Tensor:
+    """How often each byte occurs in each channel."""
+    counts = torch.zeros(pool.shape[1], 256, dtype=torch.float64)
+    for chunk in pool.split(_CHUNK):
+        for channel, pixels in enumerate(chunk.unbind(1)):
+            counts[channel] += torch.bincount(pixels.flatten(), minlength=256)
+    return counts
 
 
 def _padded(images: Tensor, size: int) -> Tensor:
