@@ -15,11 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, load_run, options_of
-from mpnet.continual import run
+from mpnet.continual import Results, run
 from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverged
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
-from mpnet.metrics import Matrix
 from mpnet.networks import NETWORKS
 from mpnet.registry import Registry
 from mpnet.results import RESULT, summary_line, table, write_results
@@ -45,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         config = load_run(options.file, overrides)
         folder = options.output or _default_folder(options.file, config)
         checkpoints = _checkpoints(folder, options.resume, options.restart)
-        R = _run_with_progress(config, checkpoints, console)
+        results = _run_with_progress(config, checkpoints, console)
     except (ConfigError, DataMissing, CheckpointError, Diverged, Dead) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return 1 if isinstance(error, Diverged | Dead) else 2
@@ -53,11 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
         console.print("Stopped; the same command with --resume goes on.", style="yellow")
         return 130
     was_finished = (folder / RESULT).exists()
-    write_results(folder, config, R)
-    console.print(table(R, config))
+    write_results(folder, config, results)
+    console.print(table(results.R, config))
     hint = "; finished before, --restart would train it again" if was_finished else ""
     console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)
-    print(json.dumps(summary_line(R)))
+    print(json.dumps(summary_line(results)))
     return 0
 
 
@@ -118,7 +117,7 @@ def _checkpoints(folder: Path, resume: bool, restart: bool) -> Checkpoints:
     return checkpoints
 
 
-def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Console) -> Matrix:
+def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Console) -> Results:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

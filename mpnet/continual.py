@@ -1,37 +1,55 @@
 """Algorithm 1: tasks in order, train, evaluate, fill R. No optimiser, no method names."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from mpnet.allocator import keep_freed_memory
-from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.errors import ConfigError
-from mpnet.methods import Method
 from mpnet.metrics import Matrix
-from mpnet.training import EpochReport, TaskTrainer, accuracy
+from mpnet.training import EpochReport, TaskTrainer, evaluate
 
-TaskEnd = Callable[[int, Matrix], None]
 EpochEnd = Callable[[EpochReport], None]
+
+
+class Results(NamedTuple):
+    """What is known of every task i after every task t, as matrices [t, i]; NaN for i > t.
+
+    Args:
+        R: accuracy.
+        calibration_error: see `metrics.calibration_error`.
+        variance: mean predictive variance of the chosen class.
+    """
+
+    R: Matrix
+    calibration_error: Matrix
+    variance: Matrix
+
+    def copy(self) -> "Results":
+        """Safe from what a run does next."""
+        return Results(*(matrix.copy() for matrix in self))
+
+
+TaskEnd = Callable[[int, Results], None]
 
 
 def run(
     config: RunConfig,
-    on_task_end: TaskEnd = lambda t, R: None,
+    on_task_end: TaskEnd = lambda t, results: None,
     on_epoch_end: EpochEnd = lambda report: None,
     checkpoints: Checkpoints | None = None,
-) -> Matrix:
-    """Train all tasks of a benchmark in order and give R on the one split that `config` names.
+) -> Results:
+    """Train all tasks of a benchmark in order and judge on the one split that `config` names.
 
     The callbacks are the only way out: what they do is the caller's business.
 
     Args:
         config: what to run.
-        on_task_end: called with the task and R so far; again for a task that a crash interrupted.
+        on_task_end: called with the task and the results so far; again if a crash came after it.
         on_epoch_end: called after every epoch.
         checkpoints: where to save the state and, if there is one already, to go on from.
     """
@@ -52,14 +70,15 @@ class _Run:
         self.identity = {"configuration": config.identity(), "data": stream.fingerprint()}
         self.stream = stream.to(device)
         self.method = config.build_method(self.stream).to(device)
-        self.R = np.full((len(self.stream), len(self.stream)), np.nan)
+        shape = (len(self.stream), len(self.stream))
+        self.results = Results(*(np.full(shape, np.nan) for _ in Results._fields))
         self.task = 0
         self.trainer: TaskTrainer | None = None
         saved = checkpoints.load(self.identity) if checkpoints else None
         if saved is not None:
             self._restore(saved)
 
-    def finish(self, on_task_end: TaskEnd, on_epoch_end: EpochEnd) -> Matrix:
+    def finish(self, on_task_end: TaskEnd, on_epoch_end: EpochEnd) -> Results:
         """Train what is left."""
         while self.task < len(self.stream):
             trainer = self.trainer or self._new_trainer()
@@ -70,11 +89,18 @@ class _Run:
                     self.trainer = trainer
                     self._save()
             trainer.finish()
-            self.R[self.task, : self.task + 1] = _accuracies(self.method, self.stream, self.task)
-            on_task_end(self.task, self.R.copy())
+            self._evaluate()
+            on_task_end(self.task, self.results.copy())
             self.task, self.trainer = self.task + 1, None
             self._save()
-        return self.R
+        return self.results
+
+    def _evaluate(self) -> None:
+        for i in range(self.task + 1):
+            task = self.stream[i]
+            found = evaluate(self.method.network, task, task.evaluation, i)
+            for matrix, value in zip(self.results, found, strict=True):
+                matrix[self.task, i] = value
 
     def _new_trainer(self) -> TaskTrainer:
         return TaskTrainer(self.method, self.stream, self.task, self.config.training)
@@ -85,7 +111,7 @@ class _Run:
         state: dict[str, Any] = {
             "identity": self.identity,
             "task": self.task,
-            "R": torch.from_numpy(self.R.copy()),
+            "results": [torch.from_numpy(matrix) for matrix in self.results],
             "method": self.method.state_dict(),
             "trainer": None if self.trainer is None else self.trainer.state_dict(),
             "generator": self.generator.get_state(),
@@ -95,7 +121,8 @@ class _Run:
         self.checkpoints.save(state)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.task, self.R = state["task"], state["R"].numpy()
+        self.task = state["task"]
+        self.results = Results(*(matrix.numpy() for matrix in state["results"]))
         self.method.load_state_dict(state["method"])
         if state["trainer"] is not None:
             self.trainer = self._new_trainer()
@@ -105,11 +132,6 @@ class _Run:
         torch.set_rng_state(state["rng"])
         if torch.cuda.is_available() and len(state["cuda_rng"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda_rng"])
-
-
-def _accuracies(method: Method, stream: TaskStream, t: int) -> list[float]:
-    seen = [stream[i] for i in range(t + 1)]
-    return [accuracy(method.network, task, task.evaluation, i) for i, task in enumerate(seen)]
 
 
 def _device(name: str) -> torch.device:

@@ -1,9 +1,31 @@
-"""Functions of R: R[t, i] is the accuracy on task i after training task t, NaN for i > t."""
+"""Functions of R and of predictions.
+
+R[t, i] is the accuracy on task i after training task t, and NaN for i > t.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
+Vector = npt.NDArray[Any]
+
+_N_BINS = 15
+
+
+class Evaluation(NamedTuple):
+    """How a network does on one task.
+
+    Args:
+        accuracy: share of right answers.
+        calibration_error: expected difference between confidence and accuracy.
+        variance: mean predictive variance of the chosen class; NaN where the network has none.
+    """
+
+    accuracy: float
+    calibration_error: float
+    variance: float
 
 
 def acc(R: Matrix) -> float:
@@ -33,6 +55,13 @@ def forgetting(R: Matrix) -> float:
 def mean_diagonal(R: Matrix) -> float:
     """Mean accuracy on each task right after it was trained; equals acc - bwt."""
     return float(np.diag(R).mean())
+
+
+def calibration_error(confidence: Vector, is_right: Vector, n_bins: int = _N_BINS) -> float:
+    """Expected calibration error: mean over bins of |accuracy - confidence|, weighted by size."""
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    gaps = np.bincount(bins, weights=is_right - confidence.astype(float), minlength=n_bins)
+    return float(np.abs(gaps).sum() / len(confidence))
 
 
 def summary(R: Matrix) -> dict[str, float]:

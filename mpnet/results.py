@@ -10,25 +10,32 @@ from rich.table import Table
 
 from mpnet import metrics
 from mpnet.config import RunConfig
+from mpnet.continual import Results
 from mpnet.metrics import Matrix
 
 RESULT = "result.json"
 
 
-def as_lists(R: Matrix) -> list[list[float | None]]:
-    """R for JSON, where NaN has no name."""
-    return [[None if np.isnan(value) else float(value) for value in row] for row in R]
+def as_lists(matrix: Matrix) -> list[list[float | None]]:
+    """A matrix for JSON, where NaN has no name."""
+    return [[None if np.isnan(value) else float(value) for value in row] for row in matrix]
 
 
-def summary_line(R: Matrix) -> dict[str, Any]:
-    """The final line of a run: all metrics and R."""
-    return {**metrics.summary(R), "R": as_lists(R)}
+def summary_line(results: Results) -> dict[str, Any]:
+    """The final line of a run: all metrics and R, and what else is known after the last task."""
+    last = {
+        "calibration_error": float(results.calibration_error[-1].mean()),
+        "variance": float(results.variance[-1].mean()),
+    }
+    return {**metrics.summary(results.R), **last, "R": as_lists(results.R)}
 
 
-def write_results(folder: Path, config: RunConfig, R: Matrix) -> None:
-    """R and its metrics as JSON, R as CSV (one row per trained task), and the configuration."""
+def write_results(folder: Path, config: RunConfig, results: Results) -> None:
+    """All matrices and metrics as JSON, R as CSV (one row per trained task), the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
-    content = {**summary_line(R), "split": config.split, "seed": config.seed}
+    matrices = {f"{k}_by_task": as_lists(m) for k, m in results._asdict().items() if k != "R"}
+    content = {**summary_line(results), **matrices, "split": config.split, "seed": config.seed}
+    R = results.R
     (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
     (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
     with (folder / "R.csv").open("w", newline="") as file:

@@ -13,6 +13,7 @@ from mpnet.benchmarks import Split, Task, TaskStream
 from mpnet.errors import Dead, Diverged
 from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method
+from mpnet.metrics import Evaluation, calibration_error
 from mpnet.networks import Network
 
 EVALUATION_BATCH = 1000
@@ -175,7 +176,7 @@ class TaskTrainer:
         """Over all tasks trained on."""
         splits = [self.stream[i].validation for i in self.tasks]
         reached = [
-            accuracy(self.method.network, self.stream[i], split, i)
+            evaluate(self.method.network, self.stream[i], split, i).accuracy
             for i, split in zip(self.tasks, splits, strict=True)
         ]
         sizes = [len(split) for split in splits]
@@ -228,12 +229,19 @@ def _chunks(order: Tensor, size: int) -> list[Tensor]:
 
 
 @torch.no_grad()
-def accuracy(network: Network, task: Task, split: Split, t: int) -> float:
-    """Share of right answers of head `t`."""
+def evaluate(network: Network, task: Task, split: Split, t: int) -> Evaluation:
+    """Accuracy, calibration and predictive variance of head `t`."""
     network.eval()
-    n_right = torch.zeros((), dtype=torch.int64, device=split.labels.device)
+    rows = []
     with validation(False), shared_variances():
         for images, labels in task.batches(split, EVALUATION_BATCH):
-            prediction = network.layers.predict(network(images, t))
-            n_right += (prediction.probabilities.argmax(1) == labels).sum()
-    return int(n_right) / len(split)
+            probabilities, variance = network.layers.predict(network(images, t))
+            confidence, answer = probabilities.max(1)
+            if variance is None:
+                variance = torch.full_like(probabilities, torch.nan)
+            of_answer = variance.gather(1, answer.unsqueeze(1)).squeeze(1)
+            rows.append(torch.stack([(answer == labels).to(confidence), confidence, of_answer]))
+    is_right, confidence, variance = torch.cat(rows, 1).cpu().double().numpy()
+    return Evaluation(
+        float(is_right.mean()), calibration_error(confidence, is_right), float(variance.mean())
+    )

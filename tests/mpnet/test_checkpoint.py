@@ -94,7 +94,7 @@ from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.continual import run
 config = RunConfig.model_validate_json(sys.argv[1])
-print(run(config, checkpoints=Checkpoints(Path(sys.argv[2]), every_epochs=1)).tolist())
+print(run(config, checkpoints=Checkpoints(Path(sys.argv[2]), every_epochs=1)).R.tolist())
 """
 
 
@@ -110,4 +110,4 @@ def test_kill_9_at_any_moment_changes_nothing(tmp_path: Path, seconds: float) ->
     victim.wait()
     resumed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     R = np.array(json.loads(resumed.replace("nan", "NaN")))
-    np.testing.assert_array_equal(R, run(config))
+    np.testing.assert_array_equal(R, run(config).R)

@@ -36,3 +36,14 @@ def test_a_single_task_has_nothing_to_forget() -> None:
         "forgetting": 0.0,
         "mean_diagonal": 0.7,
     }
+
+
+def test_calibration_error_is_the_weighted_gap_between_confidence_and_accuracy() -> None:
+    confidence = np.array([0.95, 0.95, 0.95, 0.95, 0.55, 0.55])
+    is_right = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    expected = (4 * abs(0.75 - 0.95) + 2 * abs(0.5 - 0.55)) / 6
+    assert metrics.calibration_error(confidence, is_right) == pytest.approx(expected)
+
+
+def test_certain_and_right_is_perfectly_calibrated() -> None:
+    assert metrics.calibration_error(np.ones(5), np.ones(5)) == 0

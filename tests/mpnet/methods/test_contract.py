@@ -19,7 +19,7 @@ every_method = pytest.mark.parametrize("name", list(METHODS))
 
 @every_method
 def test_R_is_finite_on_and_below_the_diagonal_and_nan_above(name: str) -> None:
-    R = run(digits_run(name))
+    R = run(digits_run(name)).R
     below = np.tril(np.ones_like(R, dtype=bool))
     assert np.isfinite(R[below]).all()
     assert ((R[below] >= 0) & (R[below] <= 1)).all()
@@ -102,4 +102,4 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
 def test_batches_of_any_size_can_be_trained_on(name: str) -> None:
     training = {"epochs": 1, "batch_size": 3, "warmup_steps": 0, "learning_rate": 1e-3}
     network = {"name": "mlp", "hidden": [4], "batch_norm": True}
-    assert np.isfinite(run(digits_run(name, network=network, training=training))[-1]).all()
+    assert np.isfinite(run(digits_run(name, network=network, training=training)).R[-1]).all()

@@ -68,7 +68,7 @@ def test_a_heavy_kl_holds_the_trunk() -> None:
 @pytest.mark.parametrize("batch_norm", [False, True])
 def test_feature_freezing_forgets_nothing_at_all(batch_norm: bool) -> None:
     network = {"name": "mlp", "hidden": [16], "batch_norm": batch_norm}
-    assert bwt(run(digits_run("ff", network=network))) == 0
+    assert bwt(run(digits_run("ff", network=network)).R) == 0
 
 
 def test_joint_training_trains_on_all_tasks_so_far() -> None:
