@@ -5,6 +5,7 @@ writes the same rule for the softmax, which is not element-wise: see `softmax.py
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -15,16 +16,16 @@ from torch.autograd.function import once_differentiable
 from mpnet.layers.moment.moments import Moments, check_moments
 
 
-class Activation(nn.Module):
+class Activation(nn.Module, ABC):
     """An element-wise function, given by its value and its slope."""
 
+    @abstractmethod
     def value(self, x: Tensor) -> Tensor:
         """psi(x)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slope(self, x: Tensor, value: Tensor) -> Tensor:
         """psi'(x), which may use value = psi(x)."""
-        raise NotImplementedError
 
     def forward(self, x: Tensor | Moments) -> Moments:
         """Element by element, any shape."""

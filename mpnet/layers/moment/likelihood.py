@@ -5,6 +5,7 @@ batch of the negative log-likelihood. Nothing is sampled.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Literal
 
 import torch
@@ -16,10 +17,10 @@ from mpnet.layers.moment.moments import Moments, check_moments, describe, is_val
 from mpnet.layers.moment.softmax import softmax_variance
 
 
-class Likelihood(nn.Module):
+class Likelihood(nn.Module, ABC):
     """The negative log-likelihood of labels; `anneal` moves what depends on training progress."""
 
-    def anneal(self, progress: float) -> None:
+    def anneal(self, progress: float) -> None:  # noqa: B027 - most have nothing to anneal
         """Set what depends on how much of a task's training is done, 0 to 1."""
 
     def forward(self, logits: Moments, labels: Tensor) -> Tensor:
@@ -28,9 +29,9 @@ class Likelihood(nn.Module):
         self._check_labels(logits.mean, labels)
         return self.per_example(logits, labels).mean()
 
+    @abstractmethod
     def per_example(self, logits: Moments, labels: Tensor) -> Tensor:
         """(batch,) negative log-likelihoods."""
-        raise NotImplementedError
 
     def _check_labels(self, logits: Tensor, labels: Tensor) -> None:
         if logits.ndim != 2 or labels.shape != logits.shape[:1] or labels.dtype != torch.int64:
