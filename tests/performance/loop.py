@@ -2,9 +2,9 @@
 
     python -m tests.performance.loop
 
-One epoch of fine-tuning a 2x800 moment MLP on 6,000 random images of MNIST's shape, batch 500, timed
-interleaved in one process, medians. Prints one JSON line: `ratio` is the loop's images per second
-over the bare loop's (at least 0.9 wanted).
+One epoch of fine-tuning a 2x800 moment MLP on 6,000 random images of MNIST's shape, batch 500,
+timed interleaved in one process, medians. Prints one JSON line: `ratio` is the loop's images per
+second over the bare loop's (at least 0.9 wanted).
 """
 
 import argparse
