@@ -24,7 +24,7 @@ def digits() -> Dataset:
     )
 
 
-def load() -> "tuple[Tensor, Tensor]":
+def _everything() -> "tuple[Tensor, Tensor]":
     """Images (1797, 1, 8, 8) as bytes 0 ... 255 and labels 0 ... 9."""
     import sklearn.datasets  # here, since it takes a second that most runs need not spend
     import torch
@@ -35,7 +35,7 @@ def load() -> "tuple[Tensor, Tensor]":
 
 
 def _read(root: Path, part: Part) -> Images:
-    images, labels = load()
+    images, labels = _everything()
     chosen = _is_test(labels) == (part == "test")
     return Images(images[chosen].numpy(), labels[chosen].numpy())
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from mpnet.importance import Measure, Scale, learning_rates, uncertainty
+from mpnet.layers.moment import by_member
 from mpnet.methods._base import METHODS, NonNegative, Scales
 from mpnet.methods._variational import VariationalMethod
 from mpnet.networks import Network
@@ -48,9 +49,9 @@ class LearningRateAdaptation(VariationalMethod):
         if t == 0:
             return ()
         members = self.trunk()
-        parts = (self.alpha / learning_rate).split([m.mean.numel() for m in members])
-        scaled = [(m, part.view_as(m.mean)) for m, part in zip(members, parts, strict=True)]
-        return [(p, scale) for m, scale in scaled for p in (m.mean, m.rho)]
+        scales = by_member(self.alpha / learning_rate, members)
+        pairs = zip(members, scales, strict=True)
+        return [(p, scale) for m, scale in pairs for p in (m.mean, m.rho)]
 
     def end_task(self, t: int) -> None:
         """Remap all trunk parameters at once."""

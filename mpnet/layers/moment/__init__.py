@@ -25,6 +25,7 @@ from mpnet.layers.moment.moments import Moments as Moments
 from mpnet.layers.moment.moments import validation as validation
 from mpnet.layers.moment.parameter import GaussianParameter as GaussianParameter
 from mpnet.layers.moment.parameter import add_kl_gradient as add_kl_gradient
+from mpnet.layers.moment.parameter import by_member as by_member
 from mpnet.layers.moment.parameter import gaussian_parameters as gaussian_parameters
 from mpnet.layers.moment.parameter import shared_variances as shared_variances
 from mpnet.layers.moment.parameter import total_kl as total_kl

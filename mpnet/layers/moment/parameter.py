@@ -124,10 +124,16 @@ def _weighted(
     if not isinstance(tau, Tensor) or tau.ndim == 0:
         yield from ((m, tau) for m in members)
         return
-    sizes = [m.mean.numel() for m in members]
-    if tau.shape != (sum(sizes),):
+    n_parameters = sum(m.mean.numel() for m in members)
+    if tau.shape != (n_parameters,):
         raise InputError(
-            f"total_kl: tau must be a number or have shape ({sum(sizes)},), "
+            f"total_kl: tau must be a number or have shape ({n_parameters},), "
             f"but got {tuple(tau.shape)}."
         )
-    yield from ((m, w.view_as(m.mean)) for m, w in zip(members, tau.split(sizes), strict=True))
+    yield from zip(members, by_member(tau, members), strict=True)
+
+
+def by_member(flat: Tensor, members: Sequence[GaussianParameter]) -> list[Tensor]:
+    """A flat vector over all parameters of `members` as views of each member's shape."""
+    parts = flat.split([m.mean.numel() for m in members])
+    return [part.view_as(m.mean) for m, part in zip(members, parts, strict=True)]
