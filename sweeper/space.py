@@ -1,0 +1,205 @@
+"""Search spaces: for each dotted path into a run, the values that it may take."""
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+Values = dict[str, Any]  # dotted path -> value
+Scalar = str | int | float | bool | None
+
+KINDS = ("grid", "choice", "uniform", "log_uniform", "int")
+_POINTS = ("grid", "choice")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of one path.
+
+    Args:
+        kind: "grid" (ordered points), "choice" (unordered ones), "uniform", "log_uniform", "int".
+        values: the points, or the two ends of a range, both included.
+        when: values that other paths must have for this one to exist.
+    """
+
+    kind: str
+    values: tuple[Scalar, ...]
+    when: Mapping[str, tuple[Scalar, ...]]
+
+    @property
+    def points(self) -> tuple[Scalar, ...] | None:
+        """All values in order, or None if there is no end to them."""
+        if self.kind == "int":
+            low, high = self.values
+            return tuple(range(low, high + 1))  # type: ignore[arg-type, operator]  # checked
+        return self.values if self.kind in _POINTS else None
+
+    @property
+    def ends(self) -> tuple[Scalar, ...]:
+        """What must be tried to know that all values are good."""
+        return self.values
+
+    def is_active(self, values: Values) -> bool:
+        """Whether the path exists beside the values chosen for those before it."""
+        return all(values.get(path, _ABSENT) in allowed for path, allowed in self.when.items())
+
+    def fault(self, value: object) -> str | None:
+        """What is wrong with a value, if anything."""
+        if self.kind in _POINTS:
+            return None if value in self.values else f"must be one of {_listed(self.values)}"
+        low, high = self.values
+        kind = int if self.kind == "int" else (int, float)
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        if is_number and low <= value <= high:  # type: ignore[operator]  # checked above
+            return None
+        return f"must lie in [{low}, {high}]"
+
+
+_ABSENT = object()
+
+
+class SearchSpace(dict[str, Domain]):
+    """Domains by path; a condition names paths that stand before it."""
+
+    @property
+    def size(self) -> int | None:
+        """How many different points there are, or None if there is no end to them."""
+        if any(domain.points is None for domain in self.values()):
+            return None
+        return sum(1 for _ in self.points())
+
+    def points(self) -> Iterator[Values]:
+        """Every point of a space in which each domain has an end, in the order of the file."""
+        return self._expanded({path: domain.points or () for path, domain in self.items()})
+
+    def corners(self) -> Iterator[Values]:
+        """Points that together show every value of a choice and both ends of every range."""
+        deciding = {path for domain in self.values() for path in domain.when}
+        first = {path: domain.ends[:1] for path, domain in self.items()}
+        branching = {path: self[path].ends for path in deciding}
+        for path, domain in self.items():
+            yield from self._expanded({**first, **branching, path: domain.ends})
+
+    def _expanded(self, options: Mapping[str, Sequence[Scalar]]) -> Iterator[Values]:
+        seen = set()
+        for chosen in product(*(options[path] for path in self)):
+            point = self.only_active(dict(zip(self, chosen, strict=True)))
+            marked = tuple(point.items())
+            if marked not in seen:
+                seen.add(marked)
+                yield point
+
+    def only_active(self, values: Values) -> Values:
+        """Drop what does not exist beside the rest."""
+        kept: Values = {}
+        for path, domain in self.items():
+            if path in values and domain.is_active(kept):
+                kept[path] = values[path]
+        return kept
+
+    def faults(self, values: Mapping[str, Any]) -> list[str]:
+        """What is wrong with a whole point, one sentence each."""
+        found = [f"{path}: is not in the space" for path in values if path not in self]
+        known = {path: value for path, value in values.items() if path in self}
+        for path, domain in self.items():
+            is_there, is_active = path in known, domain.is_active(known)
+            if is_there and not is_active:
+                found.append(f"{path}: has no place here, its condition does not hold")
+            elif is_there and (must := domain.fault(known[path])):
+                found.append(f"{path}: {must}, but got {known[path]!r}")
+            elif is_active and not is_there:
+                found.append(f"{path}: a value must be given")
+        return found
+
+
+def with_values(run: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """A copy of a `run` block in which the dotted paths have these values."""
+    changed = copy.deepcopy(dict(run))
+    for path, value in values.items():
+        *parents, last = path.split(".")
+        block = changed
+        for parent in parents:
+            block = block.setdefault(parent, {})
+        block[last] = value
+    return changed
+
+
+def parse_space(raw: object, where: str, faults: list[str]) -> SearchSpace:
+    """Read a `space` block, adding a line to `faults` for each thing that is wrong."""
+    space = SearchSpace()
+    if not isinstance(raw, Mapping):
+        faults.append(f"{where}: must map dotted paths to domains, but got {raw!r}.")
+        return space
+    for path, block in raw.items():
+        domain = _parse_domain(block, f"{where}.{path}", faults)
+        if domain is not None:
+            space[str(path)] = domain
+    _check_conditions(space, where, faults)
+    return space
+
+
+def _parse_domain(block: object, where: str, faults: list[str]) -> Domain | None:
+    if not isinstance(block, Mapping):
+        faults.append(
+            f"{where}: must read {{kind: [...]}}, such as {{grid: [1, 2]}}; got {block!r}."
+        )
+        return None
+    kinds = [key for key in block if key in KINDS]
+    unknown = [str(key) for key in block if key not in (*KINDS, "when")]
+    if len(kinds) != 1 or unknown:
+        got = ", ".join(map(str, block)) or "nothing"
+        faults.append(
+            f"{where}: must have one kind of {', '.join(KINDS)} (and `when`); got {got}."
+        )
+        return None
+    when = block.get("when", {})
+    if not isinstance(when, Mapping):
+        faults.append(f"{where}.when: must map a path to a value or a list, but got {when!r}.")
+        return None
+    fault = _fault_of_values(kinds[0], block[kinds[0]])
+    if fault:
+        faults.append(f"{where}.{kinds[0]}: {fault}, but got {block[kinds[0]]!r}.")
+        return None
+    conditions = {str(path): _as_tuple(allowed) for path, allowed in when.items()}
+    return Domain(kinds[0], tuple(block[kinds[0]]), conditions)
+
+
+def _fault_of_values(kind: str, values: object) -> str | None:
+    if not isinstance(values, list) or not values:
+        return "must be a list with something in it"
+    if kind in _POINTS:
+        if any(isinstance(value, list | dict) for value in values):
+            return "every value must be a number, a text or true/false"
+        return "every value must stand there once" if len(set(values)) < len(values) else None
+    kinds = (int,) if kind == "int" else (int, float)
+    if len(values) != 2 or not all(type(value) in kinds for value in values):
+        return f"must be [low, high], two {'whole ' if kind == 'int' else ''}numbers"
+    low, high = values
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        return "low < high must hold"
+    return "low > 0 must hold" if kind == "log_uniform" and low <= 0 else None
+
+
+def _check_conditions(space: SearchSpace, where: str, faults: list[str]) -> None:
+    before: list[str] = []
+    for path, domain in space.items():
+        for other, allowed in domain.when.items():
+            at = f"{where}.{path}.when.{other}"
+            if other not in before:
+                faults.append(f"{at}: must be a path of the space that stands before this one.")
+            elif space[other].kind not in _POINTS:
+                faults.append(f"{at}: must be a grid or a choice, but is {space[other].kind}.")
+            elif strange := [value for value in allowed if value not in space[other].values]:
+                listed = _listed(space[other].values)
+                faults.append(f"{at}: must be among {listed}, but got {_listed(strange)}.")
+        before.append(path)
+
+
+def _as_tuple(value: object) -> tuple[Scalar, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)  # type: ignore[return-value]
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))
