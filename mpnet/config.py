@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -43,6 +44,22 @@ class RunConfig(BaseModel):
         """What makes two runs the same: everything but where it runs and where the data lie."""
         return self.model_dump_json(exclude={"device", "data_root"})
 
+    def torch_device(self) -> torch.device:
+        """Where this run is to happen; "auto" is the first GPU that it can see.
+
+        Raises:
+            ConfigError: there is no such device.
+        """
+        if self.device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        device = torch.device(self.device)
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+            raise ConfigError(
+                f"run.device: the device must be there, but got {self.device!r} with "
+                f"{torch.cuda.device_count()} CUDA devices; use auto or cpu."
+            )
+        return device
+
     def build_stream(self) -> TaskStream:
         """The benchmark's tasks, with the evaluation split that this run may see."""
         name, options = _named(self.benchmark)
@@ -75,8 +92,12 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
-    """Bind a mapping to `RunConfig` and its blocks to the signatures they name."""
+    """Bind a mapping to `RunConfig` and its blocks to the signatures they name.
+
+    Settings of the training may stand in the run itself: `epochs` is short for `training.epochs`.
+    """
     faults: list[str] = []
+    raw = _with_training(raw)
     config = RunConfig()
     try:
         config = RunConfig.model_validate(raw)
@@ -96,6 +117,16 @@ def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
     if faults:
         raise ConfigError("\n".join(faults))
     return config.model_copy(update=bound)
+
+
+def _with_training(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The run with what belongs to its training moved there."""
+    short = {key: value for key, value in raw.items() if key in _TRAINING_KEYS}
+    training = raw.get("training", {})
+    if not short or not isinstance(training, Mapping):
+        return dict(raw)
+    rest = {key: value for key, value in raw.items() if key not in short}
+    return {**rest, "training": {**training, **short}}
 
 
 def _read_block(path: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import torch
 from mpnet.allocator import keep_freed_memory
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
-from mpnet.errors import ConfigError
 from mpnet.metrics import Matrix
 from mpnet.training import EpochReport, TaskTrainer, evaluate
 
@@ -60,7 +59,7 @@ class _Run:
     """Everything that changes in the course of a run, so that it can be saved and restored."""
 
     def __init__(self, config: RunConfig, checkpoints: Checkpoints | None) -> None:
-        device = _device(config.device)
+        device = config.torch_device()
         if device.type == "cpu":
             keep_freed_memory()
         torch.manual_seed(config.seed)
@@ -132,15 +131,3 @@ class _Run:
         torch.set_rng_state(state["rng"])
         if torch.cuda.is_available() and len(state["cuda_rng"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda_rng"])
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(
-            f"run.device: the device must be there, but got {name!r} with "
-            f"{torch.cuda.device_count()} CUDA devices; use auto or cpu."
-        )
-    return device

@@ -30,7 +30,7 @@ GROUPS = [
     ["networks", "benchmarks"],
     ["methods"],
     ["config", "training", "checkpoint"],
-    ["continual", "results"],
+    ["continual", "results", "cost"],
     ["__init__"],
     ["__main__"],
 ]

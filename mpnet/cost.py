@@ -1,0 +1,58 @@
+"""What a run will cost, from a few steps of it."""
+
+import time
+
+import torch
+
+from mpnet.allocator import keep_freed_memory
+from mpnet.config import RunConfig
+from mpnet.training import TaskTrainer, batches
+
+
+def count_gpus() -> int:
+    """That PyTorch can use here."""
+    return torch.cuda.device_count()
+
+
+def expected_seconds(config: RunConfig, n_threads: int | None = None, spend: float = 1.0) -> float:
+    """Seconds that all epochs of all tasks will take, without early stops and evaluation.
+
+    Args:
+        config: what would run.
+        n_threads: CPU threads that it would have.
+        spend: seconds to measure for; at least one step after the first is always taken.
+    """
+    n_before = torch.get_num_threads()
+    torch.set_num_threads(n_threads or n_before)
+    try:
+        return _measured(config, spend)
+    finally:
+        torch.set_num_threads(n_before)
+
+
+def _measured(config: RunConfig, spend: float) -> float:
+    device = config.torch_device()
+    if device.type == "cpu":
+        keep_freed_memory()
+    stream = config.build_stream().to(device)
+    method = config.build_method(stream).to(device)
+    per_step = _seconds_per_step(TaskTrainer(method, stream, 0, config.training), spend)
+    n_steps = (TaskTrainer(method, stream, t, config.training).n_steps for t in range(len(stream)))
+    return per_step * sum(n_steps)
+
+
+def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:
+    generator = torch.Generator().manual_seed(0)
+    start, n_steps = 0.0, -1  # the first step warms up
+    while True:
+        for batch in batches(
+            trainer.stream, trainer.tasks, trainer.settings.batch_size, generator
+        ):
+            loss, _ = trainer._train_step(batch)
+            loss.item()  # waits for a device that works on its own
+            n_steps += 1
+            now = time.perf_counter()
+            if n_steps == 0:
+                start = now
+            elif now - start > spend:
+                return (now - start) / n_steps

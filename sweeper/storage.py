@@ -1,0 +1,108 @@
+"""What trials have saved, found by the key of their values: a folder or any URI.
+
+Tune writes `<key>-<number>/checkpoint_<count>` below the storage; a trial that is tried again has
+another number, so nothing is ever written over.
+"""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyarrow import fs
+
+from sweeper.errors import SweepError
+
+MEMORY = "trial.json"
+STATE = "checkpoint.pt"
+
+
+def folder_of(key: str, number: int) -> str:
+    """Where one try of a configuration saves."""
+    return f"{key}-{number:06d}"
+
+
+def fault(storage: str) -> str | None:
+    """What is wrong with a storage, if anything; a small file is written and read."""
+    name = f".probe-{uuid.uuid4().hex}"
+    try:
+        files, root = _open(storage)
+        files.create_dir(root, recursive=True)
+        with files.open_output_stream(f"{root}/{name}") as stream:
+            stream.write(b"probe")
+        with files.open_input_stream(f"{root}/{name}") as stream:
+            is_same = stream.read() == b"probe"
+        files.delete_file(f"{root}/{name}")
+    except (OSError, ValueError, ImportError) as error:
+        return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
+    return None if is_same else f"{storage}: must give back what was written, but did not."
+
+
+def restore(storage: str, key: str, folder: Path) -> bool:
+    """Copy the newest whole state of a configuration to a folder; False if there is none."""
+    return any(_copy(storage, place, folder) for place in _states(storage, key))
+
+
+def forget(storage: str, key: str) -> None:
+    """Delete the states of a configuration."""
+    files, root = _open(storage)
+    for path in _folders(files, root, f"{key}-"):
+        files.delete_dir(path)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a state is as its writer left it, not what a death in mid-copy left of it."""
+    try:
+        size = json.loads((folder / MEMORY).read_text())["state_bytes"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return size == state_bytes(folder)
+
+
+def state_bytes(folder: Path) -> int:
+    """Size of a saved run; 0 between two runs."""
+    path = folder / STATE
+    return os.path.getsize(path) if path.exists() else 0
+
+
+def _open(storage: str) -> tuple[fs.FileSystem, str]:
+    if "://" in storage:
+        files, root = fs.FileSystem.from_uri(storage)
+        return files, root
+    return fs.LocalFileSystem(), os.path.abspath(storage)
+
+
+def _states(storage: str, key: str) -> Iterator[str]:
+    """Newest first."""
+    files, root = _open(storage)
+    for folder in sorted(_folders(files, root, f"{key}-"), reverse=True):
+        yield from sorted(_folders(files, folder, "checkpoint_"), reverse=True)
+
+
+def _folders(files: fs.FileSystem, root: str, prefix: str) -> list[str]:
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    is_folder = fs.FileType.Directory
+    return [f.path for f in found if f.type == is_folder and f.base_name.startswith(prefix)]
+
+
+def _copy(storage: str, place: str, folder: Path) -> bool:
+    files, _ = _open(storage)
+    for name in (STATE, MEMORY):
+        (folder / name).unlink(missing_ok=True)
+    try:
+        fs.copy_files(place, str(folder), source_filesystem=files)
+    except OSError:  # deleted, or written, while we look: the next older one will do
+        return False
+    return is_whole(folder)
+
+
+def checked(storage: str) -> str:
+    """The storage, if it can be used.
+
+    Raises:
+        SweepError: it cannot.
+    """
+    if found := fault(storage):
+        raise SweepError(f"sweep.storage: {found}")
+    return storage

@@ -1,0 +1,358 @@
+"""One trial: sampled values to runs of `mpnet`, reported to Tune and recorded in MLflow."""
+
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ray import tune
+
+from mpnet.checkpoint import Checkpoints
+from mpnet.config import RunConfig, parse_run
+from mpnet.continual import Results, run
+from mpnet.cost import count_gpus, expected_seconds
+from mpnet.errors import ConfigError, DataMissing, Dead, Diverged
+from mpnet.metrics import acc, bwt
+from mpnet.results import as_lists, summary_line
+from mpnet.training import EpochReport
+from sweeper.errors import SweepError
+from sweeper.ledger import Stage
+from sweeper.pictures import heat_map
+from sweeper.space import Values, with_values
+from sweeper.storage import MEMORY, is_whole, restore, state_bytes
+from sweeper.sweep import Sweep
+from sweeper.tracking import RunLog, Tracking
+
+_CURVE_POINTS = 500
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all trials of a stage share; it travels to every worker once.
+
+    Args:
+        stage: "search" judges on validation data, "test" on the test sets.
+        run: the fixed block.
+        storage: folder or URI below which Tune keeps what trials save.
+        tracking: MLflow, or None for no record.
+        seeds: of a search, one per repeat.
+        chosen: for reruns, the values of each chosen trial by its number.
+        checkpoint_epochs: save every so many epochs of a task,
+        checkpoint_minutes: and after this much time.
+        report_seconds: least time between reports of epochs; 0 where a scheduler needs them all.
+        about: versions and the like, kept with every trial.
+    """
+
+    stage: Stage
+    run: Mapping[str, Any]
+    storage: str
+    tracking: Tracking | None
+    seeds: tuple[int, ...] = (0,)
+    chosen: Mapping[int, Values] = field(default_factory=dict)
+    checkpoint_epochs: int = 10
+    checkpoint_minutes: float = 10.0
+    report_seconds: float = 0.5
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def configurations(self, values: Values, device: str) -> list[RunConfig]:
+        """One per seed; the split follows from the stage and from nothing else."""
+        is_search = self.stage == "search"
+        sampled = values if is_search else self.chosen[values["configuration"]]
+        seeds = self.seeds if is_search else (values["seed"],)
+        split = "validation" if is_search else "test"
+        block = {**with_values(self.run, sampled), "split": split, "device": device}
+        return [parse_run({**block, "seed": seed}) for seed in seeds]
+
+
+def check(sweep: Sweep) -> list[RunConfig]:
+    """Bind every kind of point to `mpnet` and look for the data; gives runs that stand for all.
+
+    Raises:
+        SweepError: with one line per fault.
+    """
+    faults: dict[str, None] = {}
+    configurations = []
+    for values in sweep.space.corners():
+        try:
+            configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
+        except ConfigError as error:
+            faults |= dict.fromkeys(str(error).splitlines())
+    if not faults:
+        faults |= dict.fromkeys(_data_faults(configurations))
+    if faults:
+        raise SweepError("\n".join(faults))
+    return configurations
+
+
+def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
+    """Of every benchmark once: it is read as a trial will read it, so that the cache is warm."""
+    for configuration in {json.dumps(c.benchmark): c for c in configurations}.values():
+        try:
+            configuration.build_stream()
+        except (ConfigError, DataMissing) as error:
+            yield str(error)
+
+
+def n_cpus() -> int:
+    """Of this machine, as far as this process may use them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def n_gpus() -> int:
+    """Of this machine."""
+    return count_gpus()
+
+
+def n_steps(configuration: RunConfig) -> int:
+    """Epochs over all tasks."""
+    return configuration.training.epochs * len(configuration.build_stream())
+
+
+def expected_cost(configuration: RunConfig, n_threads: int) -> float:
+    """Seconds of a run, from a few steps of it."""
+    return expected_seconds(configuration, n_threads)
+
+
+def run_trial(config: dict[str, Any], job: Job) -> None:
+    """What Tune calls in a worker: train all seeds, report on the way and at the end."""
+    with tempfile.TemporaryDirectory(prefix="trial-") as folder:
+        _Trial(config["key"], config["values"], job, Path(folder)).run()
+
+
+class _Memory:
+    """What a trial knows besides the state of the run in training; saved beside it."""
+
+    def __init__(self) -> None:
+        self.finished: list[dict[str, Any]] = []  # one outcome per seed
+        self.curve: list[list[float]] = []  # of the seed in training
+        self.latest: dict[str, Any] = {"score": 0.0, "acc": 0.0, "bwt": 0.0, "step": 0, "task": 0}
+        self.seconds = 0.0
+        self.pending: list[Any] = []  # what MLflow has not got yet
+
+    def write(self, folder: Path) -> None:
+        """Say how large the state beside it must be, so that a torn copy is known as one."""
+        content = {**vars(self), "state_bytes": state_bytes(folder)}
+        (folder / MEMORY).write_text(json.dumps(content))
+
+    def read(self, folder: Path) -> None:
+        """Take up what was written."""
+        content = json.loads((folder / MEMORY).read_text())
+        vars(self).update({name: content[name] for name in vars(self)})
+
+
+class _Checkpoints(Checkpoints):
+    """Saves through Tune, so that another node can take over."""
+
+    def __init__(self, trial: "_Trial") -> None:
+        super().__init__(trial.folder, trial.job.checkpoint_epochs, trial.job.checkpoint_minutes)
+        self.trial = trial
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Write the state, and hand it over with what else the trial knows."""
+        super().save(state)
+        self.trial.save()
+
+
+class _Trial:
+    """One configuration, all its seeds."""
+
+    def __init__(self, key: str, values: Values, job: Job, folder: Path) -> None:
+        self.key, self.job, self.folder = key, job, folder
+        self.memory = self._recalled()
+        self.start, self.reported_at = time.monotonic() - self.memory.seconds, -math.inf
+        resources = tune.get_context().get_trial_resources().required_resources
+        device = "cuda" if resources.get("GPU", 0) > 0 else "cpu"
+        self.configurations = job.configurations(values, device)
+        self.log = self._opened_log(values)
+
+    def run(self) -> None:
+        """Train what is left, and tell Tune the outcome, or why there is none."""
+        try:
+            for configuration in self.configurations[len(self.memory.finished) :]:
+                self._run_seed(configuration)
+            outcome = self._outcome()
+            self._log_outcome(outcome)
+        except (Diverged, Dead, DataMissing) as error:
+            # The same seed would come to the same end, so Tune is not asked to try again.
+            self._close_log("FAILED", str(error))
+            tune.report({**self.memory.latest, "failure": str(error)})
+            return
+        except Exception as error:
+            self._close_log("FAILED", f"{type(error).__name__}: {error}")
+            raise
+        except BaseException:  # Tune ends a trial by raising SystemExit in it
+            self._close_log("KILLED", "stopped before its end")
+            raise
+        self._close_log("FINISHED", "")
+        tune.report({**self.memory.latest, "outcome": json.dumps(outcome)})
+
+    # Saving
+
+    def save(self) -> None:
+        """Hand over all that is needed to go on."""
+        self.memory.seconds = time.monotonic() - self.start
+        self.memory.pending = self.log.pending() if self.log else []
+        self.memory.write(self.folder)
+        tune.report(dict(self.memory.latest), checkpoint=tune.Checkpoint(str(self.folder)))
+
+    def _recalled(self) -> _Memory:
+        memory = _Memory()
+        checkpoint = tune.get_checkpoint()
+        if checkpoint is not None:
+            checkpoint.to_directory(str(self.folder))
+        if is_whole(self.folder) or restore(self.job.storage, self.key, self.folder):
+            memory.read(self.folder)
+        return memory
+
+    # Training
+
+    def _run_seed(self, configuration: RunConfig) -> None:
+        checkpoints = _Checkpoints(self)
+        results = run(configuration, self._on_task_end, self._on_epoch_end, checkpoints)
+        metrics = {k: v for k, v in summary_line(results).items() if k != "R"}
+        curve = self.memory.curve
+        outcome = {
+            "seed": configuration.seed,
+            "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
+            "R": as_lists(results.R),
+            "curve": curve[:: math.ceil(len(curve) / _CURVE_POINTS)],
+        }
+        self.memory.finished.append(outcome)
+        self.memory.curve = []
+        checkpoints.path.unlink(missing_ok=True)
+        if len(self.memory.finished) < len(self.configurations):
+            self.save()
+
+    def _on_epoch_end(self, report: EpochReport) -> None:
+        n_epochs = self.configurations[0].training.epochs
+        step = report.task * n_epochs + report.epoch + 1
+        self.memory.curve.append([step, round(report.loss, 6), report.validation_accuracy])
+        known, t = self.memory.latest["acc"], report.task
+        score = (known * t + report.validation_accuracy) / (t + 1)
+        step += len(self.memory.finished) * report.n_tasks * n_epochs
+        self.memory.latest |= {"score": score, "step": step, "task": t}
+        self._log({"loss": report.loss, "accuracy": report.validation_accuracy}, "epoch", step)
+        self._report(is_urgent=False)
+
+    def _on_task_end(self, t: int, results: Results) -> None:
+        R = results.R[: t + 1, : t + 1]
+        reached = {"acc": float(acc(R)), "bwt": float(bwt(R))}
+        self.memory.latest |= {**reached, "score": reached["acc"]}
+        by_task = {f"acc_task_{i + 1}": float(value) for i, value in enumerate(R[t])}
+        step = len(self.memory.finished) * len(results.R) + t + 1
+        self._log({**reached, **by_task}, self._prefix, step)
+        self._report(is_urgent=True)
+
+    def _report(self, is_urgent: bool) -> None:
+        now = time.monotonic()
+        if is_urgent or now - self.reported_at >= self.job.report_seconds:
+            self.reported_at = now
+            tune.report(dict(self.memory.latest))
+
+    def _outcome(self) -> dict[str, Any]:
+        seeds = self.memory.finished
+        means = {
+            name: _mean([s["metrics"].get(name) for s in seeds]) for name in seeds[0]["metrics"]
+        }
+        self.memory.latest |= {"acc": means["acc"], "bwt": means["bwt"], "score": means["acc"]}
+        return {
+            "metrics": {name: value for name, value in means.items() if value is not None},
+            "seeds": [seed["seed"] for seed in seeds],
+            "R": [seed["R"] for seed in seeds],
+            "curves": [seed["curve"] for seed in seeds],
+            "seconds": time.monotonic() - self.start,
+        }
+
+    # Recording
+
+    @property
+    def _prefix(self) -> str:
+        return "val" if self.job.stage == "search" else "test"
+
+    def _opened_log(self, values: Values) -> RunLog | None:
+        if self.job.tracking is None:
+            return None
+        configuration = self.configurations[0]
+        settings = configuration.model_dump(exclude={"device", "data_root"})
+        tags = {
+            "sweeper.role": "trial" if self.job.stage == "search" else "test",
+            "sweeper.stage": self.job.stage,
+            "method": configuration.method["name"],
+            "benchmark": configuration.benchmark["name"],
+        }
+        return RunLog(
+            self.job.tracking,
+            f"{self.job.stage}-{self.key}",
+            _run_name(configuration, values),
+            dict(_flat(settings)),
+            tags,
+            self.memory.pending,
+        )
+
+    def _log(self, values: Mapping[str, float], prefix: str, step: int) -> None:
+        if self.log is not None:
+            self.log.metrics({f"{prefix}/{name}": value for name, value in values.items()}, step)
+
+    def _log_outcome(self, outcome: Mapping[str, Any]) -> None:
+        if self.log is None:
+            return
+        n_tasks, n_seeds = len(outcome["R"][0]), len(outcome["seeds"])
+        self._log(
+            {**outcome["metrics"], "seconds": outcome["seconds"]},
+            self._prefix,
+            n_tasks * n_seeds + 1,
+        )
+        for seed, R in zip(outcome["seeds"], outcome["R"], strict=True):
+            suffix = f"_seed{seed}" if n_seeds > 1 else ""
+            self.log.artifact(f"R{suffix}.json", json.dumps(R))
+            self.log.artifact(f"R{suffix}.csv", _csv(R))
+            self.log.artifact(
+                f"R{suffix}.png", heat_map(R, f"{self._prefix} accuracy, seed {seed}")
+            )
+        block = self.configurations[0].model_dump(mode="json")
+        self.log.artifact("config.yaml", yaml.safe_dump({"run": block}, sort_keys=False))
+        devices = tune.get_context().get_trial_resources().required_resources
+        about = {**self.job.about, "seeds": outcome["seeds"], "resources": dict(devices)}
+        self.log.artifact("environment.json", json.dumps(about, indent=2))
+
+    def _close_log(self, status: str, reason: str) -> None:
+        if self.log is not None:
+            self.log.close(status, {"sweeper.reason": reason[:400]} if reason else {})
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _run_name(configuration: RunConfig, values: Values) -> str:
+    shown = [
+        f"{path.rsplit('.', 1)[-1]}={value:.3g}"
+        if isinstance(value, float)
+        else f"{path.rsplit('.', 1)[-1]}={value}"
+        for path, value in values.items()
+    ]
+    return " ".join([configuration.method["name"], *shown])
+
+
+def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in block.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _csv(R: Sequence[Sequence[float | None]]) -> str:
+    head = ",".join(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
+    rows = [
+        ",".join([str(t + 1), *("" if v is None else repr(v) for v in row)])
+        for t, row in enumerate(R)
+    ]
+    return "\n".join([head, *rows]) + "\n"

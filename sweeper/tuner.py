@@ -1,0 +1,265 @@
+"""Ray: what the machine or cluster has, and a Tuner for what remains of a study."""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import ray
+from ray import tune
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, MedianStoppingRule, TrialScheduler
+from ray.tune.search import Searcher
+from ray.tune.search.optuna import OptunaSearch
+
+from sweeper.errors import SweepError
+from sweeper.ledger import Study, key_of
+from sweeper.records import State
+from sweeper.space import Values
+from sweeper.storage import folder_of, forget
+from sweeper.sweep import Resources, SweepSettings
+
+_ENVIRONMENT = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger and MLflow hold what they would write
+    "TUNE_GLOBAL_CHECKPOINT_S": "3600",  # never restored from: the ledger is
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",  # it would print boxes of its own at verbose=0 too
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+}
+Trainable = Callable[[dict[str, Any]], object]
+
+
+class Listener(Protocol):
+    """Who wants to know how a stage goes on."""
+
+    def started(self, number: int, values: Values) -> None:
+        """A trial has begun, perhaps not for the first time."""
+
+    def reported(self, number: int, metrics: Mapping[str, Any]) -> None:
+        """A trial says how far it is."""
+
+    def ended(self, number: int, state: State) -> None:
+        """A trial is over."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What each trial is given, and how many run at once."""
+
+    cpu: float
+    gpu: float
+    at_once: int
+
+    @property
+    def n_threads(self) -> int:
+        """CPU threads of a trial."""
+        return max(1, int(self.cpu))
+
+
+def connect(address: str | None) -> None:
+    """Join a cluster, or start Ray on this machine alone."""
+    os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if address is None:
+            ray.init(include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except ConnectionError as error:
+        raise SweepError(f"--address: a Ray cluster must answer at {address}: {error}") from error
+
+
+def nodes() -> list[tuple[float, float]]:
+    """CPUs and GPUs of every node that is alive."""
+    alive = (node["Resources"] for node in ray.nodes() if node["Alive"])
+    return [(resources.get("CPU", 0.0), resources.get("GPU", 0.0)) for resources in alive]
+
+
+def share(asked: Resources, concurrency: int | None, machine: list[tuple[float, float]]) -> Share:
+    """What a trial gets on these nodes.
+
+    Raises:
+        SweepError: no node has what a trial asks for, so that it would wait for ever.
+    """
+    n_gpus = sum(gpus for _, gpus in machine)
+    gpu = float(n_gpus > 0) if asked.gpu == "auto" else asked.gpu
+    cpu = _auto_cpu(gpu, machine) if asked.cpu == "auto" else asked.cpu
+    fits = sum(_n_fitting(cpu, gpu, *node) for node in machine)
+    if fits == 0:
+        have = "; ".join(f"{cpus:g} CPUs and {gpus:g} GPUs" for cpus, gpus in machine)
+        raise SweepError(
+            f"sweep.resources: one node must have {cpu:g} CPUs and {gpu:g} GPUs free, but there "
+            f"is {have}; ask for less, or `auto`."
+        )
+    return Share(cpu, gpu, min(fits, concurrency or fits))
+
+
+def _auto_cpu(gpu: float, machine: list[tuple[float, float]]) -> float:
+    """One, or beside a GPU the part of its node that falls to it."""
+    with_gpu = [cpus * gpu // gpus for cpus, gpus in machine if gpu and gpus >= gpu]
+    return max(1.0, min(with_gpu, default=1.0))
+
+
+def _n_fitting(cpu: float, gpu: float, cpus: float, gpus: float) -> int:
+    by_cpu = cpus // cpu if cpu else 1_000
+    if gpu and gpu < 1:
+        return int(min(by_cpu, gpus * (1 // gpu)))
+    return int(min(by_cpu, gpus // gpu if gpu else by_cpu))
+
+
+class _Search(OptunaSearch):
+    """OptunaSearch on the ledger: no point twice, and every end written down for what it is."""
+
+    def __init__(self, study: Study, listener: Listener, storage: str, deadline: float) -> None:
+        super().__init__(
+            space=study.suggest,
+            metric=list(study.search.objective),
+            mode=["max"] * len(study.search.objective),
+            sampler=study.study.sampler,
+            study_name=study.study.study_name,
+            storage=study.study._storage,
+        )
+        self.study, self.listener, self.storage = study, listener, storage
+        self.deadline = deadline
+        self.trials: dict[str, Trial] = {}  # Tune's own, by its own names
+
+    def folder(self, trial: Trial) -> str:
+        """Where a new trial saves; the one place where Tune shows a searcher its trials."""
+        self.trials[trial.trial_id] = trial
+        self.listener.started(trial.config["number"], trial.config["values"])
+        return folder_of(trial.config["key"], trial.config["number"])
+
+    def suggest(self, trial_id: str) -> Any:
+        """The next configuration, or that there is none."""
+        while self.study.wants_more():
+            values = super().suggest(trial_id) or {}
+            number = self._ot_trials[trial_id].number
+            if self.study.accept(number, values):
+                return {"number": number, "key": key_of(values), "values": values}
+            del self._ot_trials[trial_id]
+        return str(Searcher.FINISHED)
+
+    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
+        """Only shown: what a trial reports on the way decides nothing here."""
+        self.listener.reported(self.trials[trial_id].config["number"], result)
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        """Write down how a trial ended; an error comes when all retries are used up."""
+        trial = self.trials.pop(trial_id)
+        number = trial.config["number"]
+        if error:
+            self.study.fail(number, _reason(trial))
+        else:
+            self._ended(number, result or {})
+        self._announce(number)
+
+    def _ended(self, number: int, result: Mapping[str, Any]) -> None:
+        if "outcome" in result:
+            self.study.finish(number, json.loads(result["outcome"]))
+        elif "failure" in result:
+            self.study.fail(number, result["failure"])
+        elif time.time() >= self.deadline:
+            self.study.release(number)
+        else:
+            at = f"at step {result.get('step', 0)}"
+            self.study.stop(number, f"stopped by the scheduler {at}")
+
+    def _announce(self, number: int) -> None:
+        record = self.study.record(number)
+        if record.state != "interrupted":
+            forget(self.storage, record.key)  # the ledger has what came of it
+        self.listener.ended(number, record.state)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing: the ledger is what a sweep is resumed from."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles all it is given, for a restore that never comes."""
+        return {}
+
+    def __deepcopy__(self, memo: object) -> "_Search":
+        """Itself: Tune copies what names its folders for every trial."""
+        return self
+
+
+def _reason(trial: Trial) -> str:
+    """The last line of what Ray says, which holds the error itself."""
+    lines = str(trial.get_error() or "the worker died").strip().splitlines()
+    return lines[-1].strip()
+
+
+def run(
+    study: Study,
+    trainable: Trainable,
+    share: Share,
+    settings: SweepSettings,
+    storage: str,
+    listener: Listener,
+    n_steps: int = 1,
+) -> None:
+    """Run what a study lacks; comes back early if interrupted or out of time."""
+    logging.getLogger("ray.tune").setLevel(logging.ERROR)
+    build_tuner(study, trainable, share, settings, storage, listener, n_steps).fit()
+
+
+def build_tuner(
+    study: Study,
+    trainable: Trainable,
+    share: Share,
+    settings: SweepSettings,
+    storage: str,
+    listener: Listener,
+    n_steps: int = 1,
+) -> tune.Tuner:
+    """A Tuner that gives a study what it still lacks.
+
+    Args:
+        study: of a stage of a sweep.
+        trainable: what runs a trial.
+        share: what each is given.
+        settings: of the sweep.
+        storage: folder or URI for what trials save.
+        listener: is told what happens.
+        n_steps: steps of a whole trial, for schedulers.
+    """
+    stage, seconds = study.search.stage, settings.hours and settings.hours * 3600
+    search = _Search(
+        study, listener, f"{storage}/{stage}", time.time() + seconds if seconds else float("inf")
+    )
+    return tune.Tuner(
+        tune.with_resources(trainable, {"CPU": share.cpu, "GPU": share.gpu}),
+        tune_config=tune.TuneConfig(
+            search_alg=search,
+            scheduler=_scheduler(settings.scheduler if stage == "search" else "none", n_steps),
+            num_samples=-1,  # the study says when there is enough
+            max_concurrent_trials=share.at_once,
+            time_budget_s=seconds,
+            reuse_actors=True,
+            trial_dirname_creator=search.folder,
+        ),
+        run_config=tune.RunConfig(
+            name=stage,
+            storage_path=storage,
+            verbose=0,
+            failure_config=tune.FailureConfig(max_failures=settings.retries),
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=1),
+        ),
+    )
+
+
+def _scheduler(name: str, n_steps: int) -> TrialScheduler:
+    """Trials are compared at the same step, which is the same epoch of the same task."""
+    grace = max(1, n_steps // 5)
+    common: dict[str, Any] = {"time_attr": "step", "metric": "score", "mode": "max"}
+    if name == "asha":
+        # One more than a trial has, or its last report would count as one to be stopped at.
+        return ASHAScheduler(max_t=n_steps + 1, grace_period=grace, **common)
+    if name == "median":
+        return MedianStoppingRule(grace_period=grace, **common)
+    return FIFOScheduler()

@@ -1,0 +1,252 @@
+"""What a person sees of a sweep: the plan, how it goes, and what came out."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from sweeper.ledger import Study
+from sweeper.ranking import ranked
+from sweeper.records import State, TrialRecord
+from sweeper.space import Values
+
+_COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
+
+
+def duration(seconds: float) -> str:
+    """As a person would say it: 42 s, 7 min, 3 h 20 min, 2 d 4 h."""
+    minutes, hours = round(seconds / 60), seconds / 3600
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if hours < 2:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{hours // 24:.0f} d {hours % 24:.0f} h"
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """Values in one line, by the last parts of their paths."""
+    return "  ".join(f"{path.rsplit('.', 1)[-1]}={_short(v)}" for path, v in values.items())
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _percent(value: float | None, sign: str = "") -> str:
+    return "" if value is None else f"{100 * value:{sign}.2f} %"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, and what it will take.
+
+    Args:
+        trials: configurations in all, and
+        left: those without a result.
+        reruns: of the best, on the test sets.
+        seconds: of one trial, all its repeats.
+        source: where that figure comes from.
+        at_once: trials side by side, each with
+        share: this much.
+    """
+
+    name: str
+    trials: int
+    left: int
+    reruns: int
+    repeats: int
+    seconds: float
+    source: str
+    at_once: int
+    share: str
+    sampler: str
+    places: Mapping[str, str]
+
+    @property
+    def wall_seconds(self) -> float:
+        """As if all trials took the same."""
+        waves = -(-self.left // self.at_once) * self.seconds
+        return waves + -(-self.reruns // self.at_once) * self.seconds / self.repeats
+
+
+def plan_table(plan: Plan) -> Table:
+    """The plan, a line for each thing that a person wants to know before it starts."""
+    table = Table(title=f"Plan of {plan.name}", show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    done = plan.trials - plan.left
+    begun = f", {done} of them done" if done else ""
+    repeats = f", each with {plan.repeats} seeds" if plan.repeats > 1 else ""
+    table.add_row("trials", f"{plan.trials} by {plan.sampler}{begun}{repeats}, on validation data")
+    table.add_row("then", f"{plan.reruns} reruns of the best on the test sets")
+    table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
+    table.add_row("devices", f"{plan.at_once} trials at once, each with {plan.share}")
+    table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
+    for name, place in plan.places.items():
+        table.add_row(name, place)
+    return table
+
+
+def ranking_table(
+    trials: Sequence[TrialRecord], objective: Sequence[str], most: int = 10
+) -> Table:
+    """The best trials, the best first; the others are counted."""
+    best = ranked(trials, objective)
+    table = Table(title="Trials, the best first (validation data)", title_justify="left")
+    for name, justify in (("", "right"), ("trial", "right"), ("ACC", "right"), ("BWT", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    paths = list(dict.fromkeys(path for trial in best[:most] for path in trial.values))
+    for path in paths:
+        table.add_column(path.rsplit(".", 1)[-1], justify="right")
+    table.add_column("time", justify="right")
+    for place, trial in enumerate(best[:most], start=1):
+        reached = (_percent(trial.metrics["acc"]), _percent(trial.metrics["bwt"], "+"))
+        cells = [_short(trial.values[path]) if path in trial.values else "" for path in paths]
+        row = (str(place), str(trial.number), *reached, *cells, duration(trial.seconds))
+        table.add_row(*row, style="bold green" if place == 1 else None)
+    counts = _counted(trials)
+    hidden = f"{len(best) - most} more finished; " if len(best) > most else ""
+    table.caption = hidden + ", ".join(f"{n} {state}" for state, n in counts.items())
+    return table
+
+
+def test_table(tests: Sequence[TrialRecord]) -> Table:
+    """The reruns, one line per configuration: mean and deviation over seeds."""
+    table = Table(title="The best, on the test sets", title_justify="left")
+    for name in ("trial", "seeds", "ACC", "BWT"):
+        table.add_column(name, justify="right")
+    groups: dict[int, list[TrialRecord]] = {}
+    for record in tests:
+        if record.state == "finished":
+            groups.setdefault(record.values["configuration"], []).append(record)
+    for number, group in groups.items():
+        spread = [_mean_and_deviation([r.metrics[name] for r in group]) for name in ("acc", "bwt")]
+        table.add_row(str(number), str(len(group)), *spread)
+    return table
+
+
+def _mean_and_deviation(values: Sequence[float]) -> str:
+    mean = sum(values) / len(values)
+    if len(values) == 1:
+        return _percent(mean)
+    deviation = (sum((v - mean) ** 2 for v in values) / (len(values) - 1)) ** 0.5
+    return f"{100 * mean:.2f} ± {100 * deviation:.2f} %"
+
+
+def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
+    states = [trial.state for trial in trials if trial.state != "interrupted"]
+    return {state: states.count(state) for state in dict.fromkeys(states)}
+
+
+class View:
+    """How a stage goes on: live on a terminal, a line for each end elsewhere."""
+
+    def __init__(
+        self, console: Console, title: str, study: Study, at_once: int, n_steps: int
+    ) -> None:
+        self.console, self.title, self.study = console, title, study
+        self.at_once, self.n_steps = at_once, max(1, n_steps)
+        self.start = time.monotonic()
+        self.running: dict[int, dict[str, Any]] = {}
+        self.records: dict[int, TrialRecord] = {r.number: r for r in study.records()}
+        self.n_before = self._n_over()
+        self.live = Live(self, console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> "View":
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.live.stop()
+
+    # What Tune tells
+
+    def started(self, number: int, values: Values) -> None:
+        """A trial has begun."""
+        self.running[number] = {"values": values, "step": 0, "acc": None}
+
+    def reported(self, number: int, metrics: Mapping[str, Any]) -> None:
+        """A trial says how far it is."""
+        if number in self.running:
+            self.running[number] |= {"step": metrics.get("step", 0), "score": metrics.get("score")}
+
+    def ended(self, number: int, state: State) -> None:
+        """A trial is over."""
+        self.running.pop(number, None)
+        self.records[number] = self.study.record(number)
+        if not self.console.is_terminal:
+            self.console.print(self._line(self.records[number]), soft_wrap=True, highlight=False)
+
+    def _line(self, record: TrialRecord) -> str:
+        reached = record.reason or ""
+        if record.state == "finished":
+            acc, bwt = record.metrics["acc"], record.metrics["bwt"]
+            reached = f"ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
+        place = f"{self._n_over()}/{self.study.search.n_trials}"
+        head = f"[{self.title} {place}]".replace("[", r"\[")
+        left = f"  ({duration(self._seconds_left())} left)" if self.study.n_left else ""
+        return (
+            f"{head} trial {record.number} {record.state}: {reached}  {shown(record.values)}{left}"
+        )
+
+    # What is shown
+
+    def __rich__(self) -> RenderableType:
+        n_over, n_trials = self._n_over(), self.study.search.n_trials
+        head = Table.grid(padding=(0, 2))
+        states = _counted(list(self.records.values()))
+        failed = states.get("failed", 0)
+        counts = f"{n_over}/{n_trials} done, {len(self.running)} running, {failed} failed"
+        elapsed = duration(time.monotonic() - self.start)
+        head.add_row(
+            Text(self.title, style="bold"),
+            ProgressBar(total=n_trials, completed=n_over, width=30),
+            counts,
+            f"{elapsed} so far, {self._left_text()}",
+        )
+        return Group(head, self._best(), self._running_table())
+
+    def _left_text(self) -> str:
+        seconds = self._seconds_left()
+        return f"about {duration(seconds)} left" if seconds else "time left: after the first trial"
+
+    def _best(self) -> Text:
+        best = ranked(list(self.records.values()), self.study.search.objective)[:1]
+        if not best:
+            return Text("no trial has finished yet", style="dim")
+        acc, bwt = best[0].metrics["acc"], best[0].metrics["bwt"]
+        found = f"best so far: ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
+        return Text(f"{found}  trial {best[0].number}  {shown(best[0].values)}", style="green")
+
+    def _running_table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for number, trial in self.running.items():
+            score = trial.get("score")
+            table.add_row(
+                f"  trial {number}",
+                ProgressBar(total=self.n_steps, completed=trial["step"], width=20),
+                f"{_percent(score):>8}" if score else "starting",
+                Text(shown(trial["values"]), style="dim"),
+            )
+        return table
+
+    def _n_over(self) -> int:
+        return sum(record.state in _COLOURS for record in self.records.values())
+
+    def _seconds_left(self) -> float:
+        """From the time that trials took so far, less what the running ones have done."""
+        n_ended = self._n_over() - self.n_before
+        if not n_ended:
+            return 0.0
+        begun = sum(trial["step"] for trial in self.running.values()) / self.n_steps
+        rate = (n_ended + begun) / (time.monotonic() - self.start)
+        return max(0.0, self.study.n_left - begun) / rate
