@@ -1,0 +1,138 @@
+"""An MLflow store, given by its URI: connect, check, and what its errors mean."""
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+_ANSWER_SECONDS = 10.0
+
+# What MLflow's client does unless the user has said otherwise. An attempt lasts seconds, and is
+# not repeated by the client itself: a run asked for twice would be two runs.
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+
+
+def connect(uri: str) -> "MlflowClient":
+    """A client of the store, without any of MLflow's global state."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient  # seconds, so only where somebody can wait for it
+
+    return MlflowClient(uri)
+
+
+def experiment_id(uri: str, name: str) -> str:
+    """Find the experiment or create it, with the database and the folder if need be.
+
+    Artifacts of an SQLite store go beside the database; MLflow's default is the current folder.
+    """
+    location = None
+    if _is_sqlite(uri):
+        folder = _sqlite_path(uri).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        location = (folder / "mlartifacts").as_uri()
+    client = connect(uri)
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        return client.create_experiment(name, artifact_location=location)
+    if found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    return found.experiment_id
+
+
+def fault(uri: str) -> str | None:
+    """Why the store cannot be used, or None; known within about ten seconds."""
+    if _is_sqlite(uri):
+        wrong = _sqlite_fault(uri, _sqlite_path(uri))
+        if wrong or not _sqlite_path(uri).exists():
+            return wrong
+    import mlflow  # noqa: F401 - these seconds are not the store's
+
+    found: list[str | None] = []
+    thread = threading.Thread(target=lambda: found.append(_answer_fault(uri)), daemon=True)
+    thread.start()
+    thread.join(_ANSWER_SECONDS)
+    late = f"but does not within {_ANSWER_SECONDS:.0f} s"
+    return found[0] if found else _must_answer(uri, late, _OTHER_STORE)
+
+
+_OTHER_STORE = "start the MLflow server or give another tracking URI"
+_CREDENTIALS = (
+    "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
+)
+
+
+def _answer_fault(uri: str) -> str | None:
+    try:
+        _ask(uri)
+    except Exception as error:  # of MLflow, SQL, missing drivers
+        is_about_user = _http_status(error) in (401, 403)
+        advice = _CREDENTIALS if is_about_user else _OTHER_STORE
+        return _must_answer(uri, f"but got {described(error)}", advice)
+    return None
+
+
+def _ask(uri: str) -> None:
+    if uri.startswith("http") or _is_sqlite(uri):
+        connect(uri).search_experiments(max_results=1)
+    else:
+        import sqlalchemy  # MLflow would create its tables, for longer than we wait
+
+        sqlalchemy.create_engine(uri).connect().close()
+
+
+def _must_answer(uri: str, got: str, advice: str) -> str:
+    return f"{without_password(uri)}: an MLflow store must answer, {got}; {advice}."
+
+
+def _sqlite_fault(uri: str, path: Path) -> str | None:
+    if not path.is_absolute():
+        return f"{uri}: the path must be absolute, as in sqlite:////home/me/mlflow.db."
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        return f"{uri}: must be in a writable folder, but {folder} is not; give another one."
+    if path.exists() and not os.access(path, os.W_OK):
+        return f"{uri}: must be writable, but is not; change its permissions or give another one."
+    return None
+
+
+def _is_sqlite(uri: str) -> bool:
+    return uri.startswith("sqlite:")
+
+
+def _sqlite_path(uri: str) -> Path:
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0])
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether the store answered, and would answer the same again, as to wrong credentials."""
+    return 400 <= _http_status(error) < 500 and _http_status(error) not in (408, 429)
+
+
+def _http_status(error: Exception) -> int:
+    """Also of errors that never saw a network, for which MLflow has equivalents."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return int(response.status_code)
+    return int(getattr(error, "get_http_status_code", lambda: 500)())
+
+
+def described(error: Exception) -> str:
+    """An error in one line without secrets."""
+    line = without_password(str(error)).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line[:300].rstrip('.')}"
+
+
+def without_password(text: str) -> str:
+    """A URI, or a text with some, fit to be shown."""
+    return re.sub(r"//[^/@\s]+@", "//", text)

@@ -1,0 +1,295 @@
+"""MLflow, written from inside the trials: a store that is away stops nothing and loses nothing."""
+
+import logging
+import shlex
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from sweeper._delivery import KEY, ROLE, STATUS, SWEEP, Delivery, runs_by_key
+from sweeper._outbox import End, Event, Outbox, Record, Start, files, flat, now, points
+from sweeper._store import connect, described, experiment_id, fault, is_refusal, without_password
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+__all__ = [
+    "Event",
+    "RunLog",
+    "Tracking",
+    "close_left_over",
+    "close_sweep",
+    "deliver_outbox",
+    "fault",
+    "open_sweep",
+    "run_ids",
+    "ui_command",
+    "ui_link",
+]
+
+_log = logging.getLogger(__name__)
+
+_FLUSH_SECONDS = 5.0
+_LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
+_CLOSING_PAUSE = 1.0  # the same, while somebody waits
+_BATCH = 1000
+_NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Where the runs of a sweep go; travels to every trial.
+
+    Args:
+        uri: absolute, such as sqlite:////home/me/mlflow.db or http://host:5000.
+        outbox: absolute path of a folder that driver and trials share.
+    """
+
+    uri: str
+    experiment_id: str
+    parent_run_id: str
+    sweep_id: str
+    outbox: str
+
+
+class RunLog:
+    """The run of one trial: calls return at once, a thread delivers, no failure reaches the trial.
+
+    The steps of a metric must grow: a point at or before the last one's is taken for a repetition
+    after a resume, and dropped.
+
+    Args:
+        key: names the trial within the sweep; the run of this key is continued.
+        params: may be nested; a parameter that the run already has keeps its value.
+        tags: besides our own; `sweeper.role` may be given here, if it is not `trial`.
+        pending: what `pending()` gave when the trial was saved.
+    """
+
+    def __init__(
+        self,
+        tracking: Tracking,
+        key: str,
+        name: str,
+        params: Mapping[str, object],
+        tags: Mapping[str, str],
+        pending: Sequence[Event] = (),
+    ) -> None:
+        own = {**_own_tags("trial", tracking, key), "mlflow.parentRunId": tracking.parent_run_id}
+        self._start = Start(key, name, flat(params), {**own, **flat(tags)}, now())
+        self._delivery = Delivery(tracking.uri, tracking.experiment_id, self._start)
+        self._where = without_password(tracking.uri)
+        self._outbox = Outbox(tracking.outbox)
+        self._taken_over = self._outbox.records(key)
+        self._events = [*pending, *(e for r in self._taken_over.values() for e in r.events)]
+        self._lock = threading.Lock()
+        self._end: End | None = None
+        self._closing, self._abandoned = threading.Event(), threading.Event()
+        self._is_open = self._is_delivered = False
+        self._warnings: set[bool] = set()
+        self._thread = threading.Thread(target=self._work, name=f"mlflow {key}", daemon=True)
+        self._thread.start()
+
+    def metrics(self, values: Mapping[str, float | None], step: int) -> None:
+        """Log values, measured now; None is left out."""
+        self._add(points(values, step, now()))
+
+    def artifact(self, path: str, content: str | bytes) -> None:
+        """Log a file below the run; a later one with the same path replaces it."""
+        self._add(files({path: content}))
+
+    def pending(self) -> list[Event]:
+        """What MLflow has not got yet, fit for JSON, to be saved with the trial."""
+        with self._lock:
+            return list(self._events)
+
+    def close(self, status: str, tags: Mapping[str, str] = _NONE, patience: float = 10.0) -> None:
+        """End the run; what is not delivered in time goes to the outbox.
+
+        Args:
+            status: FINISHED, FAILED or KILLED.
+            patience: seconds to wait for MLflow.
+        """
+        if self._end is not None:
+            return
+        self._end = End(status, flat(tags), now())
+        self._closing.set()
+        self._thread.join(patience)
+        self._abandoned.set()
+        if not self._is_delivered:
+            self._keep(Record(self._start, self.pending(), self._end))
+
+    def _add(self, events: list[Event]) -> None:
+        with self._lock:
+            self._events += events
+
+    def _work(self) -> None:
+        failures = 0
+        while not self._is_delivered and not self._abandoned.is_set():
+            is_last = self._closing.is_set()
+            try:
+                self._deliver()
+                failures = 0
+            except Exception as error:  # of MLflow, SQL, HTTP, clouds: none may stop a trial
+                failures += 1
+                self._warn(error)
+                if is_last and is_refusal(error):
+                    return
+            self._pause(failures)
+
+    def _deliver(self) -> None:
+        end = self._end  # before the events are looked at: none comes after it
+        if not self._is_open:
+            self._delivery.open()
+            self._is_open = True
+        while not self._abandoned.is_set() and (batch := self.pending()[:_BATCH]):
+            self._delivery.send(batch)
+            with self._lock:
+                del self._events[: len(batch)]
+        if end is not None and not self._abandoned.is_set():
+            self._delivery.finish(end)
+            self._forget_taken_over()
+            self._is_delivered = True
+
+    def _pause(self, failures: int) -> None:
+        if not self._closing.is_set():
+            self._closing.wait(min(_FLUSH_SECONDS * 2 ** max(failures - 1, 0), _LONGEST_PAUSE))
+        elif failures:
+            self._abandoned.wait(_CLOSING_PAUSE)
+
+    def _warn(self, error: Exception) -> None:
+        if is_refusal(error) not in self._warnings:
+            self._warnings.add(is_refusal(error))
+            text = "%s: MLflow must take the records of %s, but got %s; they are kept, sent again."
+            _log.warning(text, self._where, self._start.key, described(error))
+
+    def _keep(self, record: Record) -> None:
+        try:
+            self._outbox.add(record)
+            self._forget_taken_over()
+        except OSError as error:
+            text = "%s: the outbox must be writable, but got %s; records of %s are lost."
+            _log.error(text, self._outbox.folder, described(error), record.start.key)
+
+    def _forget_taken_over(self) -> None:
+        for path in self._taken_over:
+            path.unlink(missing_ok=True)
+
+
+def open_sweep(
+    uri: str,
+    experiment: str,
+    sweep_id: str,
+    name: str,
+    outbox: Path,
+    tags: Mapping[str, str],
+    params: Mapping[str, object],
+    artifacts: Mapping[str, str | bytes],
+) -> Tracking:
+    """Create or find the store, the experiment and the sweep's parent run, before any trial.
+
+    A parameter keeps the value it had when the sweep was first opened.
+    """
+    found = Tracking(uri, experiment_id(uri, experiment), "", sweep_id, str(outbox.absolute()))
+    own = {**_own_tags("parent", found, sweep_id), **flat(tags)}
+    start = Start(sweep_id, name, flat(params), own, now())
+    delivery = Delivery(uri, found.experiment_id, start)
+    delivery.open()
+    delivery.send(files(artifacts))
+    return replace(found, parent_run_id=delivery.attach().info.run_id)
+
+
+def close_sweep(
+    tracking: Tracking,
+    status: str,
+    metrics: Mapping[str, float],
+    tags: Mapping[str, str],
+    artifacts: Mapping[str, str | bytes],
+) -> None:
+    """End the parent run by way of the outbox, where it waits if MLflow is away."""
+    at, key = now(), tracking.sweep_id
+    start = Start(key, key, {}, _own_tags("parent", tracking, key), at)
+    # Seconds as the step: a sweep that was resumed is closed again, with newer results.
+    events = [*points(metrics, at // 1000, at), *files(artifacts)]
+    Outbox(tracking.outbox).add(Record(start, events, End(status, flat(tags), at)))
+    deliver_outbox(tracking)
+
+
+def deliver_outbox(tracking: Tracking) -> int:
+    """Send what waits in the outbox; how many records still wait afterwards."""
+    outbox = Outbox(tracking.outbox)
+    for path, record in outbox.records().items():
+        try:
+            _deliver_record(tracking, record)
+            path.unlink(missing_ok=True)
+        except Exception as error:  # of MLflow, SQL, HTTP, clouds
+            text = "%s: MLflow must take this record, but got %s; it is kept."
+            _log.warning(text, path, described(error))
+            if not is_refusal(error):
+                break  # the next one would wait in vain as well
+    return len(outbox.records())
+
+
+def _deliver_record(tracking: Tracking, record: Record) -> None:
+    delivery = Delivery(tracking.uri, tracking.experiment_id, record.start)
+    info = delivery.attach().info
+    delivery.send(record.events)
+    was_closed_since = info.status != "RUNNING" and (info.end_time or 0) > record.end.time
+    if not was_closed_since:
+        delivery.finish(record.end)
+
+
+def close_left_over(tracking: Tracking, status_of: Mapping[str, str]) -> None:
+    """Close the runs of trials that nobody runs any more, though MLflow says they are running.
+
+    Args:
+        status_of: final status by key; a key neither here nor in the outbox was KILLED.
+    """
+    waiting = {r.start.key: r.end.status for r in Outbox(tracking.outbox).records().values()}
+    known = {**waiting, **status_of}
+    client = connect(tracking.uri)
+    for key, (run, *twins) in _trials(tracking).items():
+        for twin in twins:
+            if not twin.data.metrics:
+                client.delete_run(twin.info.run_id)
+        if run.info.status == "RUNNING":
+            status = known.get(key, "KILLED")
+            client.set_tag(run.info.run_id, STATUS, status.lower())
+            client.set_terminated(run.info.run_id, status)
+
+
+def run_ids(tracking: Tracking) -> dict[str, str]:
+    """The id of every trial's run, by key."""
+    return {key: runs[0].info.run_id for key, runs in _trials(tracking).items()}
+
+
+def _trials(tracking: Tracking) -> "dict[str, list[Run]]":
+    runs = runs_by_key(connect(tracking.uri), tracking.experiment_id, tracking.sweep_id)
+    return {key: found for key, found in runs.items() if key != tracking.sweep_id}
+
+
+def _own_tags(role: str, tracking: Tracking, key: str) -> dict[str, str]:
+    return {ROLE: role, SWEEP: tracking.sweep_id, KEY: key, STATUS: "running"}
+
+
+def ui_command(uri: str) -> str | None:
+    """What to type to look at a store that has no server of its own."""
+    if uri.startswith("http"):
+        return None
+    return f"mlflow ui --backend-store-uri {shlex.quote(uri)}"
+
+
+def ui_link(tracking: Tracking, order_by: str, base: str = "http://127.0.0.1:5000") -> str:
+    """The page with the sweep's trials, flat, highest value of a metric first.
+
+    Args:
+        base: where `ui_command` serves; a store that is a server is its own base.
+    """
+    if ui_command(tracking.uri) is None:
+        base = without_password(tracking.uri).rstrip("/")
+    trials = quote(f"tags.`{ROLE}`='trial' and tags.`{SWEEP}`='{tracking.sweep_id}'", safe="")
+    order = quote(f"metrics.`{order_by}`", safe="")
+    path = f"#/experiments/{tracking.experiment_id}/runs"
+    return f"{base}/{path}?searchFilter={trials}&orderByKey={order}&orderByAsc=false"
