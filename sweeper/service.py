@@ -24,7 +24,7 @@ from sweeper.sweep import Sweep, difference
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
 from sweeper.tuner import Share
-from sweeper.view import Plan, View, duration, plan_table, ranking_table, test_table
+from sweeper.view import Plan, View, plan_table, ranking_table, test_table
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 
@@ -111,7 +111,9 @@ class _Service:
         wants_old = self.options.resume or self.options.select_only
         if not (self.folder / JOURNAL).exists():
             if wants_old:
-                raise SweepError(f"{self.folder}: there must be a sweep to go on with, but is none.")
+                raise SweepError(
+                    f"{self.folder}: there must be a sweep to go on with, but is none."
+                )
             return
         ledger = open_ledger(self.folder)
         if changed := difference(ledger.sweep, self.sweep):
@@ -291,7 +293,11 @@ class _Service:
         write_report(self.folder, report)
         best = ranked(trials, self.sweep.objective)[:1]
         metrics = {f"val/{k}": v for trial_ in best for k, v in trial_.metrics.items()}
-        files = {"report.html": report.html, "report.md": report.markdown, "trials.csv": report.csv}
+        files = {
+            "report.html": report.html,
+            "report.md": report.markdown,
+            "trials.csv": report.csv,
+        }
         tracking.close_sweep(
             self.tracking, "FINISHED", metrics, {"sweeper.status": "finished"}, files
         )
@@ -329,6 +335,6 @@ def _statuses(ledger: Ledger) -> dict[str, str]:
     return {
         f"{stage}-{record.key}": _STATUS[record.state]
         for stage in ("search", "test")
-        for record in ledger.records(stage)  # type: ignore[arg-type]
+        for record in ledger.records(stage)
         if record.state in _STATUS
     }

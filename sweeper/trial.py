@@ -101,7 +101,9 @@ def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
 
 def n_cpus() -> int:
     """Of this machine, as far as this process may use them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
 
 
 def n_gpus() -> int:
