@@ -17,7 +17,7 @@ from sweeper.errors import SweepError
 from sweeper.ledger import JOURNAL, Ledger, Search, open_ledger, rerun_of, search_of
 from sweeper.ranking import finished, ranked
 from sweeper.records import TrialRecord
-from sweeper.report import Report, render
+from sweeper.report import render
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.sweep import Sweep, difference
@@ -290,7 +290,7 @@ class _Service:
         """Write the report, close the record, say where everything is."""
         trials, tests = ledger.records(), ledger.test_records()
         report = render(self.sweep, trials, tests, self.about)
-        write_report(self.folder, report)
+        report.write(self.folder)
         best = ranked(trials, self.sweep.objective)[:1]
         metrics = {f"val/{k}": v for trial_ in best for k, v in trial_.metrics.items()}
         files = {
@@ -317,13 +317,6 @@ class _Service:
             lines.append(f"{n_undelivered} records wait for MLflow in {self.folder / 'outbox'}")
         for line in lines:
             self.console.print(line, soft_wrap=True, highlight=False)
-
-
-def write_report(folder: Path, report: Report) -> None:
-    """The three forms of a report, beside the ledger."""
-    (folder / "report.html").write_text(report.html)
-    (folder / "report.md").write_text(report.markdown)
-    (folder / "trials.csv").write_text(report.csv)
 
 
 def _absolute(place: str | None) -> str | None:

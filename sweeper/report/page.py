@@ -1,0 +1,219 @@
+"""From facts to text: tables for the page, the page itself, Markdown and CSV."""
+
+import csv
+import io
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import plotly.offline
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from sweeper.records import TrialRecord
+from sweeper.report import run_figures, search_figures, texts
+from sweeper.report.facts import Facts, mean_matrix, over_seeds, run_of
+
+FOLDER = Path(__file__).parent
+_FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
+_N_COMMANDS = 3  # of the best trials
+
+
+class Column(NamedTuple):
+    """A head: its label, what it says when pointed at, and whether words stand below it."""
+
+    label: str
+    title: str
+    is_words: bool
+
+
+class Entry(NamedTuple):
+    """A cell of a sortable table: what is read, and by what it is sorted."""
+
+    text: str
+    key: float | str
+
+
+def html(facts: Facts, about: Mapping[str, str]) -> str:
+    """The page, with all that it needs inside."""
+    metrics = facts.sweep.objective
+    search = [
+        search_figures.trade_off(facts),
+        *(search_figures.history(facts, metric) for metric in metrics),
+        search_figures.parallel(facts),
+        *(search_figures.sensitivity(facts, metric) for metric in metrics),
+    ]
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            **_context(facts, about),
+            css=_text("page.css"),
+            js=_text("page.js"),
+            plotly_js=plotly.offline.get_plotlyjs(),
+            rows=[_row(facts, place, t) for place, t in enumerate(_listed(facts))],
+            matrices=run_figures.matrices(facts),
+            curves=run_figures.curves(facts),
+            search=search,
+        )
+    )
+
+
+def markdown(facts: Facts, about: Mapping[str, str]) -> str:
+    """The same without pictures."""
+    rows = [[entry.text for entry in _row(facts, p, t)] for p, t in enumerate(_listed(facts))]
+    R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
+    template = _environment().get_template("page.md")
+    return template.render(**_context(facts, about), rows=rows, R=R)
+
+
+def csv_text(facts: Facts) -> str:
+    """One row per trial, as recorded: fractions, seconds, full paths."""
+    metrics = list(dict.fromkeys(name for trial in facts.trials for name in trial.metrics))
+    paths = list(dict.fromkeys([*facts.sweep.space, *(p for t in facts.trials for p in t.values)]))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["number", "key", "state", *paths, *metrics, "seeds", "seconds", "reason"])
+    for trial in facts.trials:
+        values = [trial.values.get(path, "") for path in paths]
+        scores = [trial.metrics.get(name, "") for name in metrics]
+        seeds = " ".join(map(str, trial.seeds))
+        start = [trial.number, trial.key, trial.state]
+        writer.writerow([*start, *values, *scores, seeds, trial.seconds, trial.reason or ""])
+    return buffer.getvalue()
+
+
+def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
+    """What both templates say."""
+    best, file = facts.best, f"{facts.sweep.name}.yaml"
+    return {
+        "facts": facts,
+        "sweep": facts.sweep,
+        "about": about,
+        "file": file,
+        "subject": _subject(facts),
+        "search_line": _search_line(facts),
+        "states": _states(facts),
+        "best": best,
+        "validation": over_seeds(best) if best else {},
+        "rerun": facts.best_test,
+        "columns": _columns(facts),
+        "commands": _commands(facts, file),
+        "objective": " and ".join(metric.upper() for metric in facts.sweep.select_objective),
+    }
+
+
+def _subject(facts: Facts) -> str:
+    """Which methods on which benchmark."""
+    run = run_of(facts.sweep, facts.best) if facts.best else facts.sweep.run
+    space = facts.sweep.space
+    named = [
+        ", ".join(map(str, space[f"{block}.name"].values))
+        if f"{block}.name" in space
+        else str(run.get(block, {}).get("name", "the default"))
+        for block in ("method", "benchmark")
+    ]
+    tasks = texts.counted(len(facts.best.R[0]), "task") if facts.best and facts.best.R else ""
+    return f"{named[0]} on {named[1]}" + (f" ({tasks})" if tasks else "")
+
+
+def _search_line(facts: Facts) -> str:
+    """How it was searched, in a sentence."""
+    sweep = facts.sweep
+    seeds = f", {sweep.settings.repeats} seeds each" if sweep.settings.repeats > 1 else ""
+    stopper = "" if sweep.settings.scheduler == "none" else f", {sweep.settings.scheduler} stops"
+    sought = " and ".join(metric.upper() for metric in sweep.objective)
+    return (
+        f"{texts.counted(len(sweep.space), 'parameter')}, sampler {sweep.settings.sampler}, "
+        f"{texts.counted(sweep.n_trials, 'trial')} planned{seeds}{stopper}; sought: {sought}."
+    )
+
+
+def _states(facts: Facts) -> str:
+    """How many trials came to what end."""
+    order = ("finished", "failed", "stopped", "running", "waiting", "interrupted")
+    parts = [f"{facts.counts[state]} {state}" for state in order if facts.counts.get(state)]
+    return ", ".join(parts) or "no trials yet"
+
+
+def _columns(facts: Facts) -> list[Column]:
+    paths = facts.sweep.space
+    wordy = [p for p, domain in paths.items() if any(isinstance(v, str) for v in domain.values)]
+    return [
+        *(Column(label, "", label == "state") for label in _FIRST_COLUMNS),
+        *(Column(short, path, path in wordy) for path, short in texts.short_names(paths).items()),
+        Column("time", "of training, all attempts", False),
+        *([Column("reason", "", True)] if facts.failures else []),
+    ]
+
+
+def _listed(facts: Facts) -> list[TrialRecord]:
+    return [*facts.ranked, *facts.unranked]
+
+
+def _row(facts: Facts, place: int, trial: TrialRecord) -> list[Entry]:
+    is_ranked = trial.state == "finished"
+    scores = over_seeds(trial) if is_ranked else {}
+    return [
+        Entry(str(place + 1), place) if is_ranked else Entry(texts.NOTHING, place),
+        Entry(str(trial.number), trial.number),
+        Entry(trial.state, trial.state),
+        *(_score(scores.get(metric), metric == "bwt") for metric in ("acc", "bwt")),
+        *(_value(trial.values.get(path)) for path in facts.sweep.space),
+        Entry(texts.duration(trial.seconds), trial.seconds),
+        *([_reason(trial)] if facts.failures else []),
+    ]
+
+
+def _score(score: Any, is_signed: bool) -> Entry:
+    return Entry(texts.spread(score, is_signed), score.mean) if score else Entry(texts.NOTHING, "")
+
+
+def _value(value: object) -> Entry:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = texts.NOTHING if value is None else texts.shown(value)
+    return Entry(text, value if is_number else text)  # type: ignore[arg-type]
+
+
+def _reason(trial: TrialRecord) -> Entry:
+    """The last line says most, as in a traceback."""
+    last = (trial.reason or "").strip().split("\n")[-1]
+    text = last if len(last) <= 80 else f"{last[:79]}…"
+    return Entry(text, last)
+
+
+def _commands(facts: Facts, file: str) -> list[dict[str, Any]]:
+    seeds = {rerun.configuration: rerun.seeds for rerun in facts.tests}
+    return [
+        {
+            "number": trial.number,
+            "runs": texts.run_commands(file, trial, seeds.get(trial.number, ())),
+        }
+        for trial in facts.ranked[:_N_COMMANDS]
+    ]
+
+
+def _in_markdown(text: object) -> str:
+    """Fit for a cell of a table: no line ends, no bars, no tags."""
+    flat = " ".join(str(text).split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
+    environment.filters |= {name: getattr(texts, name) for name in names}
+    environment.filters["md"] = _in_markdown
+    return environment
+
+
+@cache
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")

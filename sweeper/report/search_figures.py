@@ -1,0 +1,165 @@
+"""Pictures of the search: what it found, how it went, which parameters mattered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from sweeper.records import TrialRecord
+from sweeper.report import studies
+from sweeper.report.facts import Facts
+from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
+from sweeper.report.texts import points, short_names, shown
+
+_ABOUT_TRADE_OFF = (
+    "Each point is a finished trial on validation data; up is more accurate, right forgets less. "
+    "No trial beats one on the Pareto front in both. Diamonds: test means with their deviations; "
+    "cross: the paper's cell. Click a name in the legend to hide it."
+)
+_FEWEST = 4  # trials that a sensitivity can be told from
+
+
+def trade_off(facts: Facts) -> Figure:
+    """All trials between the two metrics, with test results and the paper."""
+    name, title = "trade-off", "ACC against BWT"
+    if len(facts.ranked) < 2:
+        return Figure(name, title, "Left out: it takes at least two finished trials.")
+    chart = go.Figure()
+    front = sorted(facts.front, key=lambda trial: trial.metrics["bwt"])
+    chart.add_trace(_dots(facts, facts.ranked, "trial", mode="markers", marker=dot(GREY, 7)))
+    line = {"color": ORANGE, "width": 1.5, "shape": "vh"}
+    chart.add_trace(
+        _dots(facts, front, "Pareto front", mode="lines+markers", line=line, marker=dot(ORANGE, 9))
+    )
+    star = dot(BLUE, 16, "star")
+    chart.add_trace(_dots(facts, facts.ranked[:1], "best", mode="markers", marker=star))
+    for trace in [*_tested(facts), *_printed(facts)]:
+        chart.add_trace(trace)
+    chart.update_layout(xaxis_title="BWT (%)", yaxis_title="ACC (%)")
+    return Figure(name, title, _ABOUT_TRADE_OFF, div(chart, name, 460))
+
+
+def _dots(facts: Facts, trials: Sequence[TrialRecord], name: str, **look: Any) -> go.Scatter:
+    return go.Scatter(
+        x=[100 * trial.metrics["bwt"] for trial in trials],
+        y=[100 * trial.metrics["acc"] for trial in trials],
+        text=[_described(facts, trial) for trial in trials],
+        hovertemplate="%{text}<extra></extra>",
+        name=name,
+        **look,
+    )
+
+
+def _described(facts: Facts, trial: TrialRecord) -> str:
+    names = short_names(facts.sweep.space)
+    values = [f"{names.get(path, path)}: {shown(value)}" for path, value in trial.values.items()]
+    acc, bwt = points(trial.metrics["acc"]), points(trial.metrics["bwt"], is_signed=True)
+    return "<br>".join([f"trial {trial.number}: ACC {acc}, BWT {bwt}", *values])
+
+
+def _tested(facts: Facts) -> list[go.Scatter]:
+    if not facts.tests:
+        return []
+    deviations = {
+        axis: [100 * (getattr(rerun, metric).deviation or 0) for rerun in facts.tests]
+        for axis, metric in (("x", "bwt"), ("y", "acc"))
+    }
+    bars = {
+        f"error_{axis}": {"array": array, "thickness": 1} for axis, array in deviations.items()
+    }
+    return [
+        go.Scatter(
+            x=[100 * rerun.bwt.mean for rerun in facts.tests],
+            y=[100 * rerun.acc.mean for rerun in facts.tests],
+            text=[f"trial {rerun.configuration}, test" for rerun in facts.tests],
+            mode="markers",
+            name="test, mean over seeds",
+            marker=dot(GREEN, 11, "diamond"),
+            **bars,
+        )
+    ]
+
+
+def _printed(facts: Facts) -> list[go.Scatter]:
+    cells = [cell for cell in facts.cells if not cell.is_slip]
+    return [
+        go.Scatter(
+            x=[100 * cell.bwt],
+            y=[100 * cell.acc],
+            mode="markers",
+            name=f"paper, {cell.row}",
+            marker={"color": PINK, "size": 11, "symbol": "x"},
+        )
+        for cell in cells
+    ]
+
+
+def history(facts: Facts, metric: str) -> Figure:
+    """A metric in the order of the trials."""
+    name, title = f"history-{metric}", f"Optimisation history: {metric.upper()}"
+    if len(facts.ranked) < 2:
+        return Figure(name, title, "Left out: it takes at least two finished trials.")
+    caption = (
+        "Points: finished trials in the order of the ledger; line: the best so far. A line that "
+        "has been flat for long says that more trials of this kind would hardly help."
+    )
+    chart = studies.history(facts.sweep.space, _by_number(facts), metric)
+    chart.data[0].update(name="trial", marker=dot(SKY, 7))
+    chart.data[1].update(name="best so far", line={"color": ORANGE, "width": 2, "shape": "hv"})
+    return Figure(name, title, caption, div(chart, name, 380))
+
+
+def parallel(facts: Facts) -> Figure:
+    """All parameters of all trials at once."""
+    name, title = "parallel", "Parallel coordinates"
+    missing = _too_little(facts, fewest=2, n_parameters=1)
+    if missing:
+        return Figure(name, title, f"Left out: {missing}")
+    colour = (
+        "Dark lines are good trials"
+        if len(facts.sweep.objective) == 1
+        else "Dark lines are near the Pareto front"
+    )
+    caption = (
+        f"One line per finished trial. {colour}: where they bundle on an axis, that value "
+        "matters; where they spread, it does not. None: the parameter does not exist there."
+    )
+    space, metrics = facts.sweep.space, facts.sweep.objective
+    chart = studies.parallel_coordinates(space, _by_number(facts), metrics)
+    chart.update_layout(margin={"l": 60, "r": 30, "t": 30, "b": 40})
+    return Figure(name, title, caption, div(chart, name, 440))
+
+
+def sensitivity(facts: Facts, metric: str) -> Figure:
+    """Which parameters a metric depends on."""
+    name, title = f"sensitivity-{metric}", f"Sensitivity of {metric.upper()} to each parameter"
+    missing = _too_little(facts, fewest=_FEWEST, n_parameters=2)
+    if not missing and not studies.has_top(facts.ranked, metric):
+        missing = "so many trials tie that none can be called the best."
+    if missing:
+        return Figure(name, title, f"Left out: {missing}")
+    caption = (
+        "Share of each parameter in what tells the best trials from all others (PED-ANOVA, as "
+        "Optuna computes it). Long bars are worth a finer search; short ones can be fixed."
+    )
+    if len(facts.ranked) < 50:
+        caption += f" From {len(facts.ranked)} trials only: a hint, not a measurement."
+    chart = studies.sensitivity(facts.sweep.space, _by_number(facts), metric)
+    chart.update_traces(marker_color=BLUE)
+    n_bars = len(chart.data[0].y)
+    return Figure(name, title, caption, div(chart, name, 120 + 34 * n_bars))
+
+
+def _too_little(facts: Facts, fewest: int, n_parameters: int) -> str:
+    """Why a plot of parameters makes no sense, if it does not."""
+    n_varied = len(studies.varied(facts.sweep.space, facts.ranked))
+    if len(facts.ranked) < fewest:
+        return f"it takes at least {fewest} finished trials, and there are {len(facts.ranked)}."
+    if n_varied < n_parameters:
+        needed = "a parameter" if n_parameters == 1 else f"{n_parameters} parameters"
+        return f"it takes {needed} with more than one value, and there are {n_varied}."
+    return ""
+
+
+def _by_number(facts: Facts) -> list[TrialRecord]:
+    return sorted(facts.ranked, key=lambda trial: trial.number)

@@ -1,0 +1,142 @@
+"""Optuna's own plots of a sweep, from a study in memory that is made of records.
+
+Beside samplers.py and ledger.py the only file that knows Optuna: it plots, and never stores.
+"""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import optuna
+import plotly.graph_objects as go
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.importance import PedAnovaImportanceEvaluator
+from optuna.trial import TrialState, create_trial
+
+from sweeper.ranking import finished
+from sweeper.records import TrialRecord
+from sweeper.report.texts import short_names
+from sweeper.space import Domain, SearchSpace
+
+LABELS = {"acc": "ACC (%)", "bwt": "BWT (%)"}
+_LOG_FROM = 100  # a grid over more than this ratio is drawn on a logarithmic axis
+_TOP = 5  # trials that a sensitivity should compare with the rest, as Optuna advises
+
+
+def history(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) -> go.Figure:
+    """The metric by trial, and the best so far."""
+    figure = optuna.visualization.plot_optimization_history(
+        _study(space, trials, [metric]), target_name=LABELS[metric]
+    )
+    numbers = [trial.number for trial in finished(trials)]
+    for trace in figure.data:
+        trace.x = [numbers[place] for place in trace.x]
+    figure.update_layout(xaxis_title="trial", yaxis_title=f"validation {LABELS[metric]}")
+    return figure
+
+
+def parallel_coordinates(
+    space: SearchSpace, trials: Sequence[TrialRecord], objective: Sequence[str]
+) -> go.Figure:
+    """One line per trial through all its parameters; several objectives: coloured by front."""
+    study = _study(space, trials, objective)
+    figure = optuna.visualization.plot_parallel_coordinate(study, target_name=LABELS[objective[0]])
+    figure.update_annotations(bgcolor="rgba(255, 255, 255, 0.75)")  # tick labels, under the lines
+    if len(objective) > 1:
+        _relabel_fronts(figure, objective)
+    return figure
+
+
+def _relabel_fronts(figure: go.Figure, objective: Sequence[str]) -> None:
+    """Optuna numbers objectives and labels every single front."""
+    labels = list(figure.layout.xaxis.ticktext)
+    labels[: len(objective)] = [LABELS[metric] for metric in objective]
+    figure.update_layout(xaxis_ticktext=labels)
+    bar = figure.data[-1].marker.colorbar
+    bar.update(title="front", tickvals=[bar.tickvals[0], bar.tickvals[-1]])
+
+
+def sensitivity(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) -> go.Figure:
+    """How much the best trials' choice of each parameter differs from all trials' (PED-ANOVA).
+
+    Args:
+        space: of the sweep.
+        trials: at least four finished ones.
+        metric: the objective; a study for each, as Optuna would take the worst of several.
+    """
+    figure = optuna.visualization.plot_param_importances(
+        _study(space, trials, [metric]),
+        evaluator=PedAnovaImportanceEvaluator(target_quantile=_top_share(trials)),
+    )
+    figure.update_layout(xaxis_title="share of the sensitivity", yaxis_title=None)
+    return figure
+
+
+def has_top(trials: Sequence[TrialRecord], metric: str) -> bool:
+    """Whether the best can be told from the rest: with many ties, none are better than others."""
+    values = sorted((trial.metrics[metric] for trial in finished(trials)), reverse=True)
+    return values[math.ceil(_top_share(trials) * len(values)) - 1] > values[-1]
+
+
+def _top_share(trials: Sequence[TrialRecord]) -> float:
+    return min(0.5, max(0.1, _TOP / len(finished(trials))))
+
+
+def varied(space: SearchSpace, trials: Sequence[TrialRecord]) -> list[str]:
+    """The paths of which finished trials have had more than one value, or not all of them any."""
+    done = finished(trials)
+    seen = {path: {repr(trial.values.get(path)) for trial in done} for path in space}
+    return [path for path, values in seen.items() if len(values) > 1]
+
+
+def _study(
+    space: SearchSpace, trials: Sequence[TrialRecord], metrics: Sequence[str]
+) -> optuna.Study:
+    """The finished trials, metrics in percent, parameters under their short names."""
+    with _quiet():
+        study = optuna.create_study(directions=["maximize"] * len(metrics))
+    names = short_names(space)
+    study.add_trials(_frozen(trial, space, names, metrics) for trial in finished(trials))
+    return study
+
+
+def _frozen(
+    trial: TrialRecord, space: SearchSpace, names: dict[str, str], metrics: Sequence[str]
+) -> optuna.trial.FrozenTrial:
+    known = [path for path in trial.values if path in space]
+    return create_trial(
+        state=TrialState.COMPLETE,
+        values=[100 * trial.metrics[metric] for metric in metrics],
+        params={names[path]: trial.values[path] for path in known},
+        distributions={names[path]: _distribution(space[path]) for path in known},
+    )
+
+
+def _distribution(domain: Domain) -> BaseDistribution:
+    """An axis for the domain: points of a grid of numbers have an order, those of a choice not."""
+    is_numeric = all(type(value) in (int, float) for value in domain.values)
+    if domain.kind == "choice" or not is_numeric:
+        return CategoricalDistribution(domain.values)
+    low, high = min(domain.values), max(domain.values)  # type: ignore[type-var]  # numeric
+    if domain.kind == "int":
+        return IntDistribution(low, high)  # type: ignore[arg-type]
+    is_wide = low > 0 and high / low >= _LOG_FROM  # type: ignore[operator]
+    is_log = domain.kind == "log_uniform" or (domain.kind == "grid" and is_wide)
+    return FloatDistribution(low, high, log=is_log)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Optuna announces every study, even one in memory."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)

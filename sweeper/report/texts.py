@@ -1,0 +1,78 @@
+"""How numbers, values and commands read in a report. The only place of percent signs."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+import yaml
+
+from sweeper.records import TrialRecord
+from sweeper.report.facts import Measured
+
+NOTHING = "–"
+
+
+def points(value: float | None, is_signed: bool = False) -> str:
+    """A fraction in percent, without the sign that its column's head has."""
+    if value is None:
+        return NOTHING
+    text = f"{100 * value:+.2f}" if is_signed else f"{100 * value:.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
+
+
+def percent(value: float | Measured | None, is_signed: bool = False) -> str:
+    """99.23%, or 99.23 ± 0.05% for a mean over several runs."""
+    if value is None:
+        return NOTHING
+    return f"{spread(value, is_signed)}%"
+
+
+def spread(value: float | Measured, is_signed: bool = False) -> str:
+    """Like percent, without the sign that its column's head has."""
+    if not isinstance(value, Measured):
+        return points(value, is_signed)
+    mean = points(value.mean, is_signed)
+    return mean if value.deviation is None else f"{mean} ± {points(value.deviation)}"
+
+
+def duration(seconds: float) -> str:
+    """The two largest units."""
+    days, rest = divmod(round(seconds), 86_400)
+    hours, rest = divmod(rest, 3600)
+    minutes, left = divmod(rest, 60)
+    units = [(days, "d"), (hours, "h"), (minutes, "min"), (left, "s")]
+    first = next((place for place, (n, _) in enumerate(units) if n), 3)
+    return " ".join(f"{n} {unit}" for n, unit in units[first : first + 2] if n) or "0 s"
+
+
+def shown(value: object) -> str:
+    """A sampled value, short enough for a table."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """The last part of each dotted path where that is enough; method for method.name."""
+    listed = list(paths)
+    last = {path: path.removesuffix(".name").rpartition(".")[2] for path in listed}
+    taken = list(last.values())
+    return {path: last[path] if taken.count(last[path]) == 1 else path for path in listed}
+
+
+def counted(n: int, noun: str) -> str:
+    """1 trial, 2 trials."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def run_commands(file: str, trial: TrialRecord, test_seeds: Sequence[int]) -> list[str]:
+    """What trains one configuration without a sweep: on validation, and on test if it was."""
+    overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
+    words = ["python", "-m", "mpnet", file, *overrides]
+    search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
+    test = [[*words, "--split", "test", "--seed", str(seed)] for seed in test_seeds[:1]]
+    return [shlex.join(command) for command in (search, *test)]
+
+
+def _in_yaml(value: object) -> str:
+    """1e-05 has to be written 1.0e-05 to be a number in YAML."""
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n")[0]

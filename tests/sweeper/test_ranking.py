@@ -1,0 +1,43 @@
+"""Which trials are better, by hand."""
+
+from sweeper.ranking import pareto_front, ranked
+from sweeper.records import TrialRecord
+
+
+def trial(number: int, acc: float, bwt: float = 0.0, seconds: float = 1.0) -> TrialRecord:
+    metrics = {"acc": acc, "bwt": bwt}
+    return TrialRecord(number, f"k{number}", {}, "finished", metrics, seconds=seconds)
+
+
+STOPPED = TrialRecord(9, "k9", {}, "stopped", {"acc": 1.0, "bwt": 1.0})
+
+
+def numbers(trials: list[TrialRecord]) -> list[int]:
+    return [trial.number for trial in trials]
+
+
+def test_the_best_objective_comes_first_and_only_finished_trials_count() -> None:
+    assert numbers(ranked([trial(0, 0.8), STOPPED, trial(1, 0.9)], ["acc"])) == [1, 0]
+
+
+def test_ties_go_to_the_higher_bwt_then_to_the_cheaper_trial() -> None:
+    tied = [trial(0, 0.9, -0.2), trial(1, 0.9, -0.1, seconds=5), trial(2, 0.9, -0.1, seconds=2)]
+    assert numbers(ranked(tied, ["acc"])) == [2, 1, 0]
+
+
+def test_the_front_holds_what_nothing_beats_in_both() -> None:
+    trials = [trial(0, 0.9, -0.3), trial(1, 0.8, -0.1), trial(2, 0.8, -0.2), trial(3, 0.7, 0.0)]
+    assert numbers(pareto_front([*trials, STOPPED], ["acc", "bwt"])) == [0, 1, 3]
+
+
+def test_equal_points_share_the_front() -> None:
+    assert numbers(pareto_front([trial(0, 0.9), trial(1, 0.9)], ["acc", "bwt"])) == [0, 1]
+
+
+def test_several_objectives_rank_front_by_front() -> None:
+    trials = [trial(0, 0.8, -0.2), trial(1, 0.7, 0.0), trial(2, 0.9, -0.1), trial(3, 0.75, -0.3)]
+    assert numbers(ranked(trials, ["acc", "bwt"])) == [2, 1, 0, 3]
+
+
+def test_nothing_is_ranked_without_trials() -> None:
+    assert ranked([], ["acc"]) == []
