@@ -103,6 +103,15 @@ class Ledger:
         """Different for every sweep ever started."""
         return str(self._about()["id"])
 
+    @property
+    def places(self) -> list[str]:
+        """Where to look at a finished sweep; nothing before its end."""
+        return list(self._about().get("places", ()))
+
+    @places.setter
+    def places(self, lines: Sequence[str]) -> None:
+        self._load().set_user_attr("places", list(lines))
+
     def records(self, stage: Stage = "search") -> list[TrialRecord]:
         """All trials of a stage, without what other sweeps told it."""
         if stage not in self._names():
@@ -131,14 +140,19 @@ class Ledger:
         return Study(self._study(search), search)
 
     def _study(self, search: Search) -> optuna.Study:
-        n_before = len(self._load(search.stage).trials) if search.stage in self._names() else 0
+        is_new = search.stage not in self._names()
+        n_before = 0 if is_new else len(self._load(search.stage).get_trials(deepcopy=False))
+        # The same seed on a study that has trials would draw the same points again.
+        sampler = build_sampler(search.sampler, search.space, search.seed + n_before)
+        if not is_new:
+            return optuna.load_study(
+                study_name=search.stage, storage=self.storage, sampler=sampler
+            )
         return optuna.create_study(
             study_name=search.stage,
             storage=self.storage,
             directions=["maximize"] * len(search.objective),
-            # The same seed on a study that has trials would draw the same points again.
-            sampler=build_sampler(search.sampler, search.space, search.seed + n_before),
-            load_if_exists=True,
+            sampler=sampler,
         )
 
     def _load(self, stage: Stage = "search") -> optuna.Study:

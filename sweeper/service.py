@@ -14,7 +14,7 @@ from rich.console import Console
 from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
-from sweeper.ledger import JOURNAL, Ledger, Search, open_ledger, rerun_of, search_of
+from sweeper.ledger import JOURNAL, Ledger, Search, key_of, open_ledger, rerun_of, search_of
 from sweeper.ranking import finished, ranked
 from sweeper.records import TrialRecord
 from sweeper.report import render
@@ -59,6 +59,8 @@ def launch(sweep: Sweep, options: Options, console: Console) -> int:
     service = _Service(sweep, options, console)
     with _only_driver(options.folder):
         service.check_folder()
+        if service.is_finished():
+            return service.show_finished()
         service.prepare()
         console.print(plan_table(service.plan()))
         if options.plan_only:
@@ -130,6 +132,26 @@ class _Service:
                 f"of {len(finished(records)) + n_left} trials to go is there; go on with "
                 "--resume, or choose another --output."
             )
+
+    def is_finished(self) -> bool:
+        """Whether search and reruns of just this sweep are done."""
+        if self.options.plan_only or not (self.folder / JOURNAL).exists():
+            return False
+        ledger = open_ledger(self.folder)
+        if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
+            return False
+        if self.sweep.select.top == 0:
+            return True
+        points = reruns(select(ledger.records(), self.sweep), self.sweep)
+        done = {record.key for record in ledger.test_records() if record.state in _STATUS}
+        return {key_of(point) for point in points} <= done
+
+    def show_finished(self) -> int:
+        """Say so, and change nothing."""
+        self.console.print("This sweep is finished; nothing was changed.", style="green")
+        show_status(self.folder, self.console)
+        self._print(open_ledger(self.folder).places)
+        return 0
 
     def prepare(self) -> None:
         """Look at everything that could stop the sweep later.
@@ -304,19 +326,24 @@ class _Service:
         self.console.print(ranking_table(trials, self.sweep.objective))
         if tests:
             self.console.print(test_table(tests))
-        self._point_to(tracking.deliver_outbox(self.tracking))
+        ledger.places = self._places()
+        self._print(ledger.places)
+        if n_undelivered := tracking.deliver_outbox(self.tracking):
+            outbox = self.folder / "outbox"
+            self._print(
+                [f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"]
+            )
 
-    def _point_to(self, n_undelivered: int) -> None:
-        link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
+    def _places(self) -> list[str]:
         lines = [f"report:  {self.folder / 'report.html'}"]
         if command := tracking.ui_command(self.uri):
             lines.append(f"MLflow:  {command}")
-        lines.append(f"trials:  {link}")
-        lines.append(f"Optuna:  optuna-dashboard {self.folder / JOURNAL}")
-        if n_undelivered:
-            lines.append(f"{n_undelivered} records wait for MLflow in {self.folder / 'outbox'}")
+        link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
+        return [*lines, f"trials:  {link}", f"Optuna:  optuna-dashboard {self.folder / JOURNAL}"]
+
+    def _print(self, lines: Sequence[str]) -> None:
         for line in lines:
-            self.console.print(line, soft_wrap=True, highlight=False)
+            self.console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _absolute(place: str | None) -> str | None:
