@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 SWEEP, KEY, ROLE, STATUS = "sweeper.sweep", "sweeper.key", "sweeper.role", "sweeper.status"
+_NONE: Mapping[str, str] = {}
 
 
 class Delivery:
@@ -23,6 +24,7 @@ class Delivery:
         self._uri, self._experiment_id, self._start = uri, experiment_id, start
         self._run: Run | None = None
         self._is_new = False
+        self._params: dict[str, str] = {}
         self._last: dict[str, int] = {}
 
     def attach(self) -> "Run":
@@ -31,20 +33,20 @@ class Delivery:
             self._client = connect(self._uri)
             run = self._found() or self._created()
             missing = self._start.params.keys() - run.data.params.keys()  # values cannot change
-            self._log(run, params={name: self._start.params[name] for name in missing})
+            self._params = {name: self._start.params[name] for name in missing}
             self._last = {metric.key: metric.step for metric in run.data.to_proto().metrics}
             self._run = run
         return self._run
 
     def open(self) -> None:
-        """Attach, and mark a run that was there before as running, with the tags of now."""
+        """Show the run as running, with its parameters and the tags of now."""
         run = self.attach()
+        self._log(run, [], self._start.tags)
         if not self._is_new:
-            self._log(run, tags=self._start.tags)
             self._client.update_run(run.info.run_id, status="RUNNING")
 
-    def send(self, events: Iterable[Event]) -> None:
-        """Add artifacts, and points beyond the last step of their metric."""
+    def send(self, events: Iterable[Event], tags: Mapping[str, str] = _NONE) -> None:
+        """Add artifacts, tags, and points beyond the last step of their metric."""
         run, last = self.attach(), dict(self._last)
         points: list[Point] = []
         files: list[File] = []
@@ -54,15 +56,14 @@ class Delivery:
             elif event["step"] > last.get(event["key"], event["step"] - 1):
                 last[event["key"]] = event["step"]
                 points.append(event)
-        self._log(run, points)
+        self._log(run, points, tags)
         self._upload(run, files)
         self._last = last
 
-    def finish(self, end: End) -> None:
-        """Set the last tags and the final status."""
-        run = self.attach()
-        self._log(run, tags={**self._start.tags, STATUS: end.status.lower(), **end.tags})
-        self._client.set_terminated(run.info.run_id, end.status, end.time)
+    def finish(self, events: Iterable[Event], end: End) -> None:
+        """Send the last events and tags, and the final status."""
+        self.send(events, {**self._start.tags, STATUS: end.status.lower(), **end.tags})
+        self._client.set_terminated(self.attach().info.run_id, end.status, end.time)
 
     def _found(self) -> "Run | None":
         sweep, key = self._start.tags[SWEEP], self._start.key
@@ -75,23 +76,18 @@ class Delivery:
         self._is_new = True
         return run
 
-    def _log(
-        self,
-        run: "Run",
-        points: Iterable[Point] = (),
-        params: Mapping[str, str] | None = None,
-        tags: Mapping[str, str] | None = None,
-    ) -> None:
+    def _log(self, run: "Run", points: Iterable[Point], tags: Mapping[str, str]) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         # A point sent twice is one row, since key, value, time and step identify it.
         self._client.log_batch(
             run.info.run_id,
             [Metric(p["key"], p["value"], p["time"], p["step"]) for p in points],
-            [Param(name, value) for name, value in (params or {}).items()],
-            [RunTag(name, value) for name, value in (tags or {}).items()],
+            [Param(name, value) for name, value in self._params.items()],
+            [RunTag(name, value) for name, value in tags.items()],
             synchronous=True,
         )
+        self._params = {}
 
     def _upload(self, run: "Run", files: list[File]) -> None:
         if not files:

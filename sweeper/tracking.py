@@ -10,28 +10,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sweeper._delivery import KEY, ROLE, STATUS, SWEEP, Delivery, runs_by_key
-from sweeper._outbox import End, Event, Outbox, Record, Start, files, flat, now, points
-from sweeper._store import connect, described, experiment_id, fault, is_refusal, without_password
+from sweeper._outbox import End, Outbox, Record, Start, files, flat, now, points
+from sweeper._outbox import Event as Event
+from sweeper._store import connect, described, experiment_id, is_refusal, without_password
+from sweeper._store import fault as fault
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
-__all__ = [
-    "Event",
-    "RunLog",
-    "Tracking",
-    "close_left_over",
-    "close_sweep",
-    "deliver_outbox",
-    "fault",
-    "open_sweep",
-    "run_ids",
-    "ui_command",
-    "ui_link",
-]
-
 _log = logging.getLogger(__name__)
 
+_FIRST_SECONDS = 0.5  # a trial that is over by then is sent in one go
 _FLUSH_SECONDS = 5.0
 _LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
 _CLOSING_PAUSE = 1.0  # the same, while somebody waits
@@ -127,6 +116,7 @@ class RunLog:
 
     def _work(self) -> None:
         failures = 0
+        self._closing.wait(_FIRST_SECONDS)
         while not self._is_delivered and not self._abandoned.is_set():
             is_last = self._closing.is_set()
             try:
@@ -141,17 +131,22 @@ class RunLog:
 
     def _deliver(self) -> None:
         end = self._end  # before the events are looked at: none comes after it
-        if not self._is_open:
+        if end is None and not self._is_open:
             self._delivery.open()
             self._is_open = True
-        while not self._abandoned.is_set() and (batch := self.pending()[:_BATCH]):
-            self._delivery.send(batch)
-            with self._lock:
-                del self._events[: len(batch)]
-        if end is not None and not self._abandoned.is_set():
-            self._delivery.finish(end)
+        most = _BATCH if end else 0  # the last ones go with the end
+        while len(events := self.pending()) > most and not self._abandoned.is_set():
+            self._delivery.send(events[:_BATCH])
+            self._drop(events[:_BATCH])
+        if end and not self._abandoned.is_set():
+            self._delivery.finish(events, end)
+            self._drop(events)
             self._forget_taken_over()
             self._is_delivered = True
+
+    def _drop(self, delivered: list[Event]) -> None:
+        with self._lock:
+            del self._events[: len(delivered)]
 
     def _pause(self, failures: int) -> None:
         if not self._closing.is_set():
@@ -235,10 +230,10 @@ def deliver_outbox(tracking: Tracking) -> int:
 def _deliver_record(tracking: Tracking, record: Record) -> None:
     delivery = Delivery(tracking.uri, tracking.experiment_id, record.start)
     info = delivery.attach().info
-    delivery.send(record.events)
-    was_closed_since = info.status != "RUNNING" and (info.end_time or 0) > record.end.time
-    if not was_closed_since:
-        delivery.finish(record.end)
+    if info.status != "RUNNING" and (info.end_time or 0) > record.end.time:
+        delivery.send(record.events)  # somebody has closed the run since
+    else:
+        delivery.finish(record.events, record.end)
 
 
 def close_left_over(tracking: Tracking, status_of: Mapping[str, str]) -> None:

@@ -89,6 +89,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def _install(monkeypatch: pytest.MonkeyPatch, lost: list[str], away: threading.Event) -> None:
     connect = _store.connect
     monkeypatch.setattr(_delivery, "connect", lambda uri: Faulty(connect(uri), lost, away))
+    monkeypatch.setattr(tracking, "_FIRST_SECONDS", 0.0)
     monkeypatch.setattr(tracking, "_FLUSH_SECONDS", 0.02)
     monkeypatch.setattr(tracking, "_CLOSING_PAUSE", 0.02)
 
