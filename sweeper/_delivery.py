@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sweeper._outbox import End, Event, File, Point, Start
+from sweeper._outbox import End, Event, File, Point, Record, Start
 from sweeper._store import connect
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 SWEEP, KEY, ROLE, STATUS = "sweeper.sweep", "sweeper.key", "sweeper.role", "sweeper.status"
 _NONE: Mapping[str, str] = {}
+
+
+def own_tags(role: str, sweep: str, key: str) -> dict[str, str]:
+    """What every run of ours is found by; a sweep's parent run has the sweep's id as its key."""
+    return {ROLE: role, SWEEP: sweep, KEY: key, STATUS: "running"}
 
 
 class Delivery:
@@ -27,10 +32,14 @@ class Delivery:
         self._params: dict[str, str] = {}
         self._last: dict[str, int] = {}
 
+    def connect(self) -> None:
+        """Load MLflow and reach for the store."""
+        self._client = connect(self._uri)
+
     def attach(self) -> "Run":
         """Find the run by its tags or create it; the attempt after a lost answer finds it."""
         if self._run is None:
-            self._client = connect(self._uri)
+            self.connect()
             run = self._found() or self._created()
             missing = self._start.params.keys() - run.data.params.keys()  # values cannot change
             self._params = {name: self._start.params[name] for name in missing}
@@ -65,9 +74,18 @@ class Delivery:
         self.send(events, {**self._start.tags, STATUS: end.status.lower(), **end.tags})
         self._client.set_terminated(self.attach().info.run_id, end.status, end.time)
 
+    def catch_up(self, record: Record) -> None:
+        """Send all of a record; the status only if nobody has closed the run since."""
+        info = self.attach().info
+        if info.status != "RUNNING" and (info.end_time or 0) > record.end.time:
+            self.send(record.events)
+        else:
+            self.finish(record.events, record.end)
+
     def _found(self) -> "Run | None":
         sweep, key = self._start.tags[SWEEP], self._start.key
-        runs = runs_by_key(self._client, self._experiment_id, sweep, key)
+        only = f" and tags.`{KEY}` = '{key}'"
+        runs = _runs_by_key(self._client, self._experiment_id, sweep, only)
         return runs[key][0] if runs else None
 
     def _created(self) -> "Run":
@@ -100,15 +118,29 @@ class Delivery:
             self._client.log_artifacts(run.info.run_id, folder)
 
 
-def runs_by_key(
-    client: "MlflowClient", experiment_id: str, sweep: str, key: str | None = None
-) -> dict[str, list["Run"]]:
-    """The runs of a sweep, or of one key in it.
+def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[str, list[Run]]":
+    """The runs of a sweep's trials by key, the one that counts first.
 
-    A key has one run. A second, empty one is there only if the store created it, but the answer
-    was lost and came true later; the run that counts stands first.
+    A second, empty one is there if the store created it, but so late that we had asked again.
     """
-    query = f"tags.`{SWEEP}` = '{sweep}'" + (f" and tags.`{KEY}` = '{key}'" if key else "")
+    runs = _runs_by_key(client, experiment_id, sweep)
+    return {key: found for key, found in runs.items() if key != sweep}
+
+
+def close_runs(client: "MlflowClient", runs: "list[Run]", status: str) -> None:
+    """Of the runs of one key, close those that are running and remove empty ones but the first."""
+    for run in runs:
+        if run is not runs[0] and not run.data.metrics:
+            client.delete_run(run.info.run_id)
+        elif run.info.status == "RUNNING":
+            client.set_tag(run.info.run_id, STATUS, status.lower())
+            client.set_terminated(run.info.run_id, status)
+
+
+def _runs_by_key(
+    client: "MlflowClient", experiment_id: str, sweep: str, only: str = ""
+) -> "dict[str, list[Run]]":
+    query = f"tags.`{SWEEP}` = '{sweep}'{only}"
     page = client.search_runs([experiment_id], query)
     runs = list(page)
     while page.token:
