@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mpnet.registry import Registry
+from mpnet.registry import Registry, import_members
 
 FAMILIES: Registry[Callable[..., "LayerFamily"]] = Registry("layer family")
 
@@ -54,6 +54,10 @@ class LayerFamily(ABC):
     def dropout(self, p: float) -> nn.Module:
         """Dropout."""
 
+    def gate(self, n_units: int) -> list[nn.Module]:
+        """A gate for every unit or channel of a hidden layer; no module in most families."""
+        return []
+
     @abstractmethod
     def flatten(self) -> nn.Module:
         """Images to vectors."""
@@ -86,3 +90,6 @@ def name_layers(root: nn.Module) -> None:
     """Tell every layer its place below `root`, for error messages."""
     for path, module in root.named_modules():
         module.path = path
+
+
+import_members(__name__, __path__)
