@@ -30,6 +30,10 @@ class LayerFamily(ABC):
     def linear(self, in_features: int, out_features: int) -> nn.Module:
         """An affine map."""
 
+    def head(self, in_features: int, out_features: int) -> nn.Module:
+        """The affine map that ends a network for one task."""
+        return self.linear(in_features, out_features)
+
     @abstractmethod
     def conv2d(self, in_channels: int, out_channels: int, kernel_size: int) -> nn.Module:
         """A convolution with stride 1 and no padding."""
