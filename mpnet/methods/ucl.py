@@ -76,17 +76,27 @@ class UncertaintyRegularised(Method):
 
     def penalty(self, t: int) -> Tensor:
         """Sum over the trunk's layers."""
-        total, strength_in = self.anchor.new_zeros(()), self.anchor.new_zeros(1)
-        for layer, old in zip(self.trunk(), self._remembered(), strict=True):
-            total = total + self._hold_means(t, layer, old, strength_in)
+        total = self.anchor.new_zeros(())
+        for layer, old, strengths in zip(
+            self.trunk(), self._remembered(), self.strengths(), strict=True
+        ):
+            total = total + self._hold_means(t, layer, old, strengths)
             total = total + 0.5 * self.beta * _hold_sigmas(layer.weight.sigma, old.sigma)
-            strength_in = old.strength
         return self.strength * total
 
-    def _hold_means(self, t: int, layer: Affine, old: Remembered, strength_in: Tensor) -> Tensor:
+    def strengths(self) -> Iterator[Tensor]:
+        """By layer, of every weight: that of the firmer unit it connects, (out, in, 1, ...)."""
+        incoming = self.anchor.new_zeros(1)
+        for old in self._remembered():
+            n_positions = old.mean.shape[1] // len(incoming)
+            kernel = [1] * (old.mean.ndim - 2)
+            of_input = incoming.repeat_interleave(n_positions).view(1, -1, *kernel)
+            yield torch.maximum(old.strength.view(-1, 1, *kernel), of_input)
+            incoming = old.strength
+
+    def _hold_means(self, t: int, layer: Affine, old: Remembered, strengths: Tensor) -> Tensor:
         shift, bias_shift = layer.weight.mean - old.mean, layer.bias.mean - old.bias
-        pull = weight_strengths(old, strength_in)
-        squares = (pull * shift).square().sum() + (old.strength * bias_shift).square().sum()
+        squares = (strengths * shift).square().sum() + (old.strength * bias_shift).square().sum()
         if t == 0:
             return 0.5 * self.alpha * squares
         ratio, bias_ratio = old.mean / old.sigma * old.initial_sigma, old.bias * old.strength
@@ -122,14 +132,6 @@ class UncertaintyRegularised(Method):
         ):
             rho, mean = layer.weight.rho, next(parts).view_as(layer.weight.mean)
             yield Remembered(mean, next(parts), sigma.view_as(rho), first.view_as(rho))
-
-
-def weight_strengths(layer: Remembered, strength_in: Tensor) -> Tensor:
-    """The larger strength of the two units that a weight connects, (out, in, 1, ...)."""
-    n_positions = layer.mean.shape[1] // len(strength_in)
-    incoming = strength_in.repeat_interleave(n_positions)
-    kernel = [1] * (layer.mean.ndim - 2)
-    return torch.maximum(layer.strength.view(-1, 1, *kernel), incoming.view(1, -1, *kernel))
 
 
 def _hold_sigmas(sigma: Tensor, old: Tensor) -> Tensor:
