@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
+from mpnet.layers.gated import GatedLayers
 from mpnet.layers.moment import MomentLayers, gaussian_parameters
 from mpnet.layers.plain import PlainLayers
 from mpnet.networks import NETWORKS, Network, build_network
@@ -16,7 +17,7 @@ N_CLASSES = [2, 5, 3]
 SHAPE = (1, 20, 20)  # the smallest images that every network takes
 
 all_networks = pytest.mark.parametrize("name", list(NETWORKS))
-all_families = pytest.mark.parametrize("family", [MomentLayers, PlainLayers])
+all_families = pytest.mark.parametrize("family", [MomentLayers, PlainLayers, GatedLayers])
 both_norms = pytest.mark.parametrize("batch_norm", [False, True], ids=["", "batch norm"])
 
 
