@@ -53,7 +53,7 @@ class HardAttention(Method):
         self.embeddings = nn.ParameterList(torch.randn(n_units) for _ in network.heads)
         self.register_buffer("mask", torch.zeros(n_units))
         assert isinstance(network.layers, GatedLayers)
-        network.layers.attention = lambda t, place: self.gates(t).split(self.sizes)[place]
+        network.layers.attention = self.attention
 
     def begin_batch(self, progress: Progress) -> None:
         """Steeper from batch to batch, anew in every epoch."""
@@ -65,6 +65,10 @@ class HardAttention(Method):
         slope = self.slope if self.network.training else self.s_max
         corrected = self.s_max * embedding.sigmoid()
         return (slope * embedding).sigmoid().detach() + (corrected - corrected.detach())
+
+    def attention(self, t: int, place: int) -> Tensor:
+        """The gates of one layer."""
+        return self.gates(t).split(self.sizes)[place]
 
     def penalty(self, t: int) -> Tensor:
         """The share of the free units that the task takes; zero when none is left."""
