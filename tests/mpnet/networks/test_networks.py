@@ -8,6 +8,7 @@ from torch import nn
 
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
+from mpnet.layers.gated import GatedLayers
 from mpnet.layers.moment import MomentLayers, gaussian_parameters
 from mpnet.layers.plain import PlainLayers
 from mpnet.layers.sampled import SampledLayers, UnitSampledLayers
@@ -18,7 +19,7 @@ SHAPE = (1, 20, 20)  # the smallest images that every network takes
 
 all_networks = pytest.mark.parametrize("name", list(NETWORKS))
 all_families = pytest.mark.parametrize(
-    "family", [MomentLayers, PlainLayers, SampledLayers, UnitSampledLayers]
+    "family", [MomentLayers, PlainLayers, GatedLayers, SampledLayers, UnitSampledLayers]
 )
 both_norms = pytest.mark.parametrize("batch_norm", [False, True], ids=["", "batch norm"])
 
