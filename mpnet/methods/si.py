@@ -28,7 +28,8 @@ class SynapticIntelligence(QuadraticMethod):
     Args:
         network: of plain layers.
         strength: c in the paper.
-        damping: xi in the paper, which keeps weights that have hardly moved from counting most.
+        damping: xi in the paper, which keeps weights that have hardly moved from counting most;
+            1e-3 there for split tasks, 0.1 for permuted MNIST.
     """
 
     path: Tensor
@@ -38,7 +39,7 @@ class SynapticIntelligence(QuadraticMethod):
         network: Network,
         *,
         strength: NonNegative = 1.0,
-        damping: Annotated[float, Gt(0)] = 0.1,
+        damping: Annotated[float, Gt(0)] = 1e-3,
     ) -> None:
         super().__init__(network, factor=strength)
         self.damping = damping
