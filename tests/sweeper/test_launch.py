@@ -40,7 +40,10 @@ def file(tmp_path: Path) -> Path:
         (["run.method.tau_mx=1"], "did you mean 'tau_max'?"),
         (["run.benchmark.name=split_mnist"], "MNIST"),
         (["sweep.resources.gpu=3"], "one node must have 1 CPUs and 3 GPUs free"),
-        (["sweep.storage=/proc/nowhere"], "sweep.storage: /proc/nowhere: must be a place to write"),
+        (
+            ["sweep.storage=/proc/nowhere"],
+            "sweep.storage: /proc/nowhere: must be a place to write",
+        ),
         (["sweep.tracking_uri=http://127.0.0.1:9"], "an MLflow store must answer"),
         (["--resume"], "there must be a sweep to go on with, but is none"),
         (["--status"], "must be the folder of a sweep"),
@@ -48,7 +51,11 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_a_fault_is_told_before_anything_starts(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+    file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
 ) -> None:
     code = main([str(file), "--output", str(tmp_path / "out"), *options])
     printed = capsys.readouterr()
