@@ -2,6 +2,7 @@
 
 import functools
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -101,6 +102,7 @@ class _Service:
         self.uri = sweep.settings.tracking_uri or f"sqlite:///{self.folder / 'mlflow.db'}"
         self.storage = _absolute(sweep.settings.storage) or str(self.folder / "trials")
         self.about = {**environment(), "command": options.command}
+        self.start = 0.0
 
     # Before anything starts
 
@@ -140,9 +142,7 @@ class _Service:
         ledger = open_ledger(self.folder)
         if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
             return False
-        if self.sweep.select.top == 0:
-            return True
-        points = reruns(select(ledger.records(), self.sweep), self.sweep)
+        points = reruns(self._selected(ledger), self.sweep)
         done = {record.key for record in ledger.test_records() if record.state in _STATUS}
         return {key_of(point) for point in points} <= done
 
@@ -213,16 +213,27 @@ class _Service:
     def run(self) -> int:
         """Search, rerun the best, report."""
         self._connect()
+        self.start = time.monotonic()
         ledger = Ledger(self.folder)
         ledger.begin(self.sweep)
         self.tracking = self._opened(ledger)
         if not self.options.select_only and not self._search(ledger):
             return self._stopped(ledger)
-        trials = ledger.records()
-        if self.sweep.select.top and not self._rerun(ledger, select(trials, self.sweep)):
+        chosen = self._selected(ledger)
+        if chosen and not self._rerun(ledger, chosen):
             return self._stopped(ledger)
         self._tell(ledger)
-        return 0 if finished(trials) else 1
+        return 0 if chosen or not self.sweep.select.top else 1
+
+    def _selected(self, ledger: Ledger) -> list[TrialRecord]:
+        """What is to be rerun; too few finished trials are an error only if nothing else is done."""
+        try:
+            return select(ledger.records(), self.sweep) if self.sweep.select.top else []
+        except SweepError as error:
+            if self.options.select_only:
+                raise
+            self.console.print(str(error), style="yellow", markup=False, soft_wrap=True)
+            return []
 
     def _connect(self) -> None:
         with ThreadPoolExecutor(1) as pool:
@@ -294,7 +305,16 @@ class _Service:
         study.release_running()
         tracking.deliver_outbox(self.tracking)
         tracking.close_left_over(self.tracking, _statuses(ledger))
-        return study.n_left == 0
+        return study.n_left == 0 or self._is_out_of_time(study.n_left)
+
+    def _is_out_of_time(self, n_left: int) -> bool:
+        """A budget of hours ends a search like any other end; more of them go on with it."""
+        hours = self.sweep.settings.hours
+        if hours is None or time.monotonic() - self.start < 3600 * hours:
+            return False
+        text = f"Out of time with {n_left} trials to go; more hours and --resume go on with them."
+        self.console.print(text, style="yellow")
+        return True
 
     # What came of it
 
