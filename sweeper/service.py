@@ -226,7 +226,7 @@ class _Service:
         return 0 if chosen or not self.sweep.select.top else 1
 
     def _selected(self, ledger: Ledger) -> list[TrialRecord]:
-        """What is to be rerun; too few finished trials are an error only if nothing else is done."""
+        """What is to be rerun; too few finished trials end a sweep without reruns."""
         try:
             return select(ledger.records(), self.sweep) if self.sweep.select.top else []
         except SweepError as error:
