@@ -16,9 +16,10 @@ from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
 from sweeper.ledger import JOURNAL, Ledger, Search, key_of, open_ledger, rerun_of, search_of
-from sweeper.ranking import finished, ranked
+from sweeper.ranking import finished
 from sweeper.records import TrialRecord
 from sweeper.report import render
+from sweeper.report.facts import Facts, facts_of
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.sweep import Sweep, difference
@@ -333,8 +334,7 @@ class _Service:
         trials, tests = ledger.records(), ledger.test_records()
         report = render(self.sweep, trials, tests, self.about)
         report.write(self.folder)
-        best = ranked(trials, self.sweep.objective)[:1]
-        metrics = {f"val/{k}": v for trial_ in best for k, v in trial_.metrics.items()}
+        metrics = self._headline(facts_of(self.sweep, trials, tests))
         files = {
             "report.html": report.html,
             "report.md": report.markdown,
@@ -353,6 +353,15 @@ class _Service:
             self._print(
                 [f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"]
             )
+
+    def _headline(self, facts: Facts) -> dict[str, float]:
+        """What the parent run says of the best configuration."""
+        metrics = {f"val/{k}": v for k, v in facts.best.metrics.items()} if facts.best else {}
+        if facts.best_test:
+            for name, value in (("acc", facts.best_test.acc), ("bwt", facts.best_test.bwt)):
+                metrics |= {f"test/{name}_mean": value.mean, "test/seeds": value.n}
+                metrics |= {f"test/{name}_std": value.deviation} if value.deviation else {}
+        return metrics
 
     def _places(self) -> list[str]:
         lines = [f"report:  {self.folder / 'report.html'}"]
