@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 Values = dict[str, Any]  # dotted path -> value
@@ -66,6 +67,15 @@ class Domain:
             return next(point for point in self.values if point == value)
         return int(value) if self.kind == "int" else float(value)
 
+    def drawn(self, random: Random) -> Scalar:
+        """Any value, each as likely as the other; of a log_uniform range, each order of size."""
+        if self.points is not None:
+            return random.choice(self.points)
+        low, high = float(self.values[0]), float(self.values[1])  # type: ignore[arg-type]
+        if self.kind == "uniform":
+            return random.uniform(low, high)
+        return min(high, max(low, math.exp(random.uniform(math.log(low), math.log(high)))))
+
 
 class SearchSpace(dict[str, Domain]):
     """Domains by path; a condition names paths that stand before it."""
@@ -86,6 +96,14 @@ class SearchSpace(dict[str, Domain]):
     def points(self) -> Iterator[Values]:
         """Every point of a space in which each domain has an end, in the order of the file."""
         return self._expanded({path: domain.points or () for path, domain in self.items()})
+
+    def drawn(self, random: Random) -> Values:
+        """Any point."""
+        point: Values = {}
+        for path, domain in self.items():
+            if domain.is_active(point):
+                point[path] = domain.drawn(random)
+        return point
 
     def _deciding(self) -> set[str]:
         """The paths on which others depend."""

@@ -1,6 +1,7 @@
 """Search spaces: what they hold, which of their points there are, and what is no point."""
 
 from itertools import islice, product
+from random import Random
 from typing import Any
 
 import pytest
@@ -216,6 +217,15 @@ def test_corners_show_every_choice_and_both_ends_of_every_range() -> None:
 
 def test_an_empty_space_has_one_corner_so_that_the_run_itself_is_checked() -> None:
     assert list(SearchSpace().corners()) == [{}]
+
+
+def test_drawn_points_belong_to_the_space_and_reach_all_of_it() -> None:
+    space = space_of({**BRANCHED, "x": {"log_uniform": [1e-4, 1.0]}, "y": {"uniform": [0, 1]}})
+    random = Random(0)
+    points = [space.drawn(random) for _ in range(200)]
+    assert [space.faults(point) for point in points] == [[]] * 200
+    assert {point["method.name"] for point in points} == {"lra", "ppbi", "ft"}
+    assert 60 < sum(point["x"] < 1e-2 for point in points) < 140
 
 
 # Faults of a point
