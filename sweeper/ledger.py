@@ -8,11 +8,15 @@ finds its checkpoint by the key of its values.
 import hashlib
 import json
 import math
+import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from random import Random
+from typing import Any, BinaryIO, Literal
 
 import optuna
 from filelock import FileLock
@@ -24,7 +28,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sweeper.errors import SweepError
 from sweeper.reading import parse_yaml
 from sweeper.records import State, TrialRecord
-from sweeper.samplers import build_sampler, suggest
+from sweeper.samplers import build_sampler, distributions, suggest
 from sweeper.space import Domain, SearchSpace, Values
 from sweeper.sweep import Metric, Sampler, Sweep, parse_sweep
 
@@ -71,17 +75,33 @@ class Search:
 class _KernelLock(BaseJournalFileLock):
     """A lock that dies with its holder; Optuna's own outlives a kill."""
 
-    def __init__(self, path: str) -> None:
-        self._lock = FileLock(path)
+    def __init__(self, journal: str) -> None:
+        self._journal, self._lock = journal, FileLock(f"{journal}.lock")
 
     def acquire(self) -> bool:
-        """Wait for it."""
+        """Wait for it, and drop the half line of a writer that died or had no space left.
+
+        The next line would be written behind it, and neither could be read.
+        """
         self._lock.acquire()
+        with open(self._journal, "rb+") as file:
+            _drop_half_line(file)
         return True
 
     def release(self) -> None:
         """Let go."""
         self._lock.release()
+
+
+def _drop_half_line(file: BinaryIO) -> None:
+    size = end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        file.seek(end - 1)
+        if file.read(1) == b"\n":
+            break
+        end -= 1
+    if end < size:
+        file.truncate(end)
 
 
 class Ledger:
@@ -90,7 +110,7 @@ class Ledger:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         path = str(folder / JOURNAL)
-        self.storage = JournalStorage(JournalFileBackend(path, _KernelLock(f"{path}.lock")))
+        self.storage = JournalStorage(JournalFileBackend(path, _KernelLock(path)))
 
     @property
     def sweep(self) -> Sweep:
@@ -124,15 +144,18 @@ class Ledger:
         return self.records("test")
 
     def begin(self, sweep: Sweep) -> None:
-        """Write down what is to be done, with an identity of its own if it is new."""
-        names = self._names()
-        study = self._study(search_of(sweep)) if "search" not in names else self._load()
-        if "id" not in study.user_attrs:
-            study.set_user_attr("id", uuid.uuid4().hex)
+        """Write down what is to be done, with an identity of its own if it is new.
+
+        The text comes last: a sweep has begun when it is there.
+        """
+        study = self._load() if "search" in self._names() else self._study(search_of(sweep))
+        about = study.user_attrs
+        if "sweep" not in about:
+            study.set_user_attr("id", about.get("id", uuid.uuid4().hex))
             study.set_user_attr("name", sweep.name)
             for folder in sweep.settings.warm_start:
                 _tell_earlier(study, sweep.space, Path(folder))
-        if study.user_attrs.get("sweep") != sweep.text:
+        if about.get("sweep") != sweep.text:
             study.set_user_attr("sweep", sweep.text)
 
     def open(self, search: Search) -> "Study":
@@ -140,20 +163,16 @@ class Ledger:
         return Study(self._study(search), search)
 
     def _study(self, search: Search) -> optuna.Study:
-        is_new = search.stage not in self._names()
-        n_before = 0 if is_new else len(self._load(search.stage).get_trials(deepcopy=False))
-        # The same seed on a study that has trials would draw the same points again.
-        sampler = build_sampler(search.sampler, search.space, search.seed + n_before)
-        if not is_new:
-            return optuna.load_study(
-                study_name=search.stage, storage=self.storage, sampler=sampler
+        if search.stage not in self._names():
+            directions = ["maximize"] * len(search.objective)
+            optuna.create_study(
+                study_name=search.stage, storage=self.storage, directions=directions
             )
-        return optuna.create_study(
-            study_name=search.stage,
-            storage=self.storage,
-            directions=["maximize"] * len(search.objective),
-            sampler=sampler,
-        )
+        study = self._load(search.stage)
+        # The same seed on a study that has trials would draw the same points again.
+        seed = search.seed + len(study.get_trials(deepcopy=False))
+        study.sampler = build_sampler(search.sampler, search.space, seed)
+        return study
 
     def _load(self, stage: Stage = "search") -> optuna.Study:
         return optuna.load_study(study_name=stage, storage=self.storage)
@@ -171,12 +190,17 @@ def open_ledger(folder: Path) -> Ledger:
     Raises:
         SweepError: there is none.
     """
-    if not (folder / JOURNAL).exists():
-        raise SweepError(f"{folder}: must be the folder of a sweep, but has no {JOURNAL}.")
-    ledger = Ledger(folder)
-    if "search" not in ledger._names() or "id" not in ledger._about():
+    if not has_begun(folder):
         raise SweepError(f"{folder}: must be the folder of a sweep, but none has begun there.")
-    return ledger
+    return Ledger(folder)
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether there is a sweep to go on with."""
+    if not (folder / JOURNAL).exists():
+        return False
+    ledger = Ledger(folder)
+    return "search" in ledger._names() and "sweep" in ledger._about()
 
 
 def search_of(sweep: Sweep) -> Search:
@@ -194,14 +218,16 @@ def search_of(sweep: Sweep) -> Search:
     )
 
 
-def rerun_of(sweep: Sweep, points: Sequence[Values], earlier: Sequence[TrialRecord]) -> Search:
-    """Reruns on the test sets: these points, beside those of earlier selections."""
+def rerun_of(points: Sequence[Values], earlier: Sequence[TrialRecord]) -> Search:
+    """Reruns on the test sets: these points, beside those that earlier selections have begun.
+
+    The objective is one for all selections: Optuna cannot change it, and nothing is sought here.
+    """
     number = Domain("int", (0, 2**31), {})
-    wanted = {key_of(point) for point in points}
-    others = [r for r in earlier if r.state in OVER and r.key not in wanted]
+    begun = {record.key for record in earlier if record.state != "interrupted"}
+    n_trials = len(begun | {key_of(point) for point in points})
     space = SearchSpace(configuration=number, seed=number)
-    n_trials = len(points) + len(others)
-    return Search("test", space, "random", n_trials, sweep.select_objective, first=tuple(points))
+    return Search("test", space, "random", n_trials, ("acc",), first=tuple(points))
 
 
 class Study:
@@ -210,27 +236,39 @@ class Study:
     def __init__(self, study: optuna.Study, search: Search) -> None:
         self.study, self.search = study, search
         self._n_duplicates = 0
-        self._running: set[int] = set()
-        self._tried: set[str] = set()
-        self._n_over = 0
-        self._values: list[float] = []  # of finished trials, in order
-        for trial in self._own_trials():
+        self._running: dict[int, str] = {}  # keys by number
+        self._over: set[str] = set()  # keys
+        self._values: list[float] = []  # of finished trials, in the order of their ends
+        for trial in sorted(self._own_trials(), key=_end_of):
             self._remember(_record(trial))
-        waiting = {key_of(_values(t)) for t in self._own_trials(TrialState.WAITING)}
-        points = [*search.first, *(search.space.points() if search.sampler == "grid" else ())]
-        for point in points[: search.n_trials]:
-            if key_of(point) not in self._tried | waiting:
-                study.enqueue_trial(point)
+        self._queue_points()
 
     def _remember(self, record: TrialRecord) -> None:
         if record.state in OVER:
-            self._n_over += 1
-            self._tried.add(key_of(record.values))
+            self._over.add(record.key)
         if record.state == "finished":
             self._values.append(record.metrics[self.search.objective[0]])
         if record.state == "running":
-            self._running.add(record.number)
-            self._tried.add(key_of(record.values))
+            self._running[record.number] = record.key
+
+    def _queue_points(self) -> None:
+        """What is to be tried before the sampler's own points, or instead of them."""
+        search, points = self.search, dict[str, Values]()
+        grid = search.space.points() if search.sampler == "grid" else ()
+        for point in chain(map(search.space.typed, search.first), grid):
+            if len(points) == search.n_trials:
+                break
+            points.setdefault(key_of(point), point)
+        waiting = self._waiting()
+        for key, point in points.items():
+            if not self._is_tried(key) and key not in waiting:
+                self.study.enqueue_trial(point)
+
+    def _is_tried(self, key: str) -> bool:
+        return key in self._over or key in self._running.values()
+
+    def _waiting(self) -> set[str]:
+        return {key_of(_values(trial)) for trial in self._own_trials(TrialState.WAITING)}
 
     # What is to be done
 
@@ -241,7 +279,7 @@ class Study:
     @property
     def n_left(self) -> int:
         """How many trials still need a final state."""
-        return 0 if self._has_waited() else max(0, self.search.n_trials - self._n_over)
+        return 0 if self._has_waited() else max(0, self.search.n_trials - len(self._over))
 
     def wants_more(self) -> bool:
         """Whether another trial should start."""
@@ -256,10 +294,9 @@ class Study:
     def accept(self, number: int, values: Values) -> bool:
         """Take a sampled point; one that was tried before is given back to the sampler."""
         key = key_of(values)
-        if key not in self._tried:
+        if not self._is_tried(key):
             self._n_duplicates = 0
-            self._tried.add(key)
-            self._running.add(number)
+            self._running[number] = key
             return True
         self._set(number, "duplicate", True)
         self.study.tell(number, state=TrialState.FAIL)
@@ -269,10 +306,18 @@ class Study:
         return False
 
     def _queue_untried(self) -> None:
-        """A finite space that the sampler has narrowed down too far: the next point in order."""
-        if self.search.space.size is not None:
-            untried = (p for p in self.search.space.points() if key_of(p) not in self._tried)
-            self.study.enqueue_trial(next(untried))
+        """A space that the sampler has narrowed down too far: the next point in order, or any.
+
+        A space without end has such points too: where no other path exists, a choice is a point.
+        """
+        space = self.search.space
+        points = space.points() if space.size is not None else self._drawn()
+        self.study.enqueue_trial(next(p for p in points if not self._is_tried(key_of(p))))
+
+    def _drawn(self) -> Iterator[Values]:
+        random = Random(self.search.seed + len(self.study.get_trials(deepcopy=False)))
+        while True:
+            yield self.search.space.drawn(random)
 
     # What came of it
 
@@ -300,14 +345,15 @@ class Study:
         self._end(number)
 
     def _end(self, number: int) -> None:
-        self._running.discard(number)
-        self._n_over += 1
+        self._over.add(self._running.pop(number))
 
     def release_running(self) -> list[int]:
         """Queue again what was running when its driver ended; gives the numbers."""
         numbers = sorted(self._running)
         for number in numbers:
             self.release(number)
+        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            self.study.tell(trial.number, state=TrialState.FAIL)  # a duplicate, half given back
         return numbers
 
     def release(self, number: int) -> None:
@@ -316,13 +362,12 @@ class Study:
         if "outcome" in trial.user_attrs:
             self.finish(number, trial.user_attrs["outcome"])
             return
-        waiting = {key_of(_values(t)) for t in self._own_trials(TrialState.WAITING)}
-        if trial.params and key_of(trial.params) not in waiting:
-            self.study.enqueue_trial(trial.params, user_attrs={"retry_of": number})
+        key, values = self._running.pop(number), _values(trial)
+        # A duplicate whose driver ended before it could be given back is not queued.
+        if values and not self._is_tried(key) and key not in self._waiting():
+            self.study.enqueue_trial(values, user_attrs={"retry_of": number})
         self._set(number, "interrupted", True)
         self.study.tell(number, state=TrialState.FAIL)
-        self._running.discard(number)
-        self._tried.discard(key_of(trial.params))
 
     def records(self) -> list[TrialRecord]:
         """What is known of all trials."""
@@ -348,8 +393,12 @@ def _is_own(trial: FrozenTrial) -> bool:
 
 
 def _values(trial: FrozenTrial) -> Values:
-    """Of a waiting trial: those it was queued with."""
-    return trial.params or dict(trial.system_attrs.get("fixed_params", {}))
+    """Those it has, and those it was queued with and has not asked for yet."""
+    return {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+
+
+def _end_of(trial: FrozenTrial) -> tuple[bool, datetime]:
+    return trial.datetime_complete is None, trial.datetime_complete or datetime.min
 
 
 def _state(trial: FrozenTrial) -> State:
@@ -382,15 +431,18 @@ def _record(trial: FrozenTrial) -> TrialRecord:
 
 def _tell_earlier(study: optuna.Study, space: SearchSpace, folder: Path) -> None:
     """Give the finished trials of another sweep to the sampler, as far as they fit the space."""
+    told = [trial.user_attrs.get("warm_start") for trial in study.get_trials(deepcopy=False)]
     earlier = open_ledger(folder)._load()
     for trial in earlier.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
-        if space.faults(trial.params) or len(trial.values) != len(study.directions):
-            continue
-        study.add_trial(
-            optuna.create_trial(
-                params=trial.params,
-                distributions=trial.distributions,
-                values=trial.values,
-                user_attrs={"warm_start": str(folder)},
+        name = f"{folder}#{trial.number}"
+        has_place = not space.faults(trial.params)
+        if has_place and len(trial.values) == len(study.directions) and name not in told:
+            values = space.typed(trial.params)
+            study.add_trial(
+                optuna.create_trial(
+                    params=values,
+                    distributions=distributions(space, values),
+                    values=trial.values,
+                    user_attrs={"warm_start": name},
+                )
             )
-        )

@@ -12,7 +12,20 @@ BLOCKS = ("run", "space", "sweep", "select")
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads 1e-5 as the number that everyone means; YAML 1.1 has it as text."""
+    """Reads 1e-5 as the number that everyone means; YAML 1.1 has it as text.
+
+    A key that stands twice in a block is an error, where PyYAML would keep the last.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a second value for a key."""
+        keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        twice = {key for key in keys if isinstance(key, str) and keys.count(key) > 1}
+        if twice:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{', '.join(sorted(twice))} stands twice in a block", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
 
 
 _Loader.yaml_implicit_resolvers = {k: [*v] for k, v in _Loader.yaml_implicit_resolvers.items()}
@@ -23,9 +36,21 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes a text that `_Loader` would take for a number."""
+
+
+_Dumper.yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
 def parse_yaml(text: str) -> Any:
     """Plain values only, numbers as everyone writes them."""
     return yaml.load(text, _Loader)
+
+
+def dump_yaml(content: Any) -> str:
+    """The text from which `parse_yaml` makes the same content."""
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False)
 
 
 def read_blocks(path: Path) -> dict[str, Any]:

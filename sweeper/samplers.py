@@ -3,6 +3,12 @@
 import warnings
 
 import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.samplers import (
     BaseSampler,
     CmaEsSampler,
@@ -20,7 +26,7 @@ def suggest(space: SearchSpace, trial: optuna.Trial) -> Values:
     values: Values = {}
     for path, domain in space.items():
         if domain.is_active(values):
-            values[path] = _suggest(domain, path, trial)
+            values[path] = domain.typed(_suggest(domain, path, trial))
     return values
 
 
@@ -34,6 +40,21 @@ def _suggest(domain: Domain, path: str, trial: optuna.Trial) -> Scalar:
     return trial.suggest_categorical(path, domain.values)
 
 
+def distributions(space: SearchSpace, values: Values) -> dict[str, BaseDistribution]:
+    """What `suggest` would have asked for these values."""
+    return {path: _distribution(space[path]) for path in values}
+
+
+def _distribution(domain: Domain) -> BaseDistribution:
+    if domain.kind in ("uniform", "log_uniform"):
+        low, high = domain.values
+        return FloatDistribution(low, high, log=domain.kind == "log_uniform")  # type: ignore[arg-type]
+    if domain.kind == "int":
+        low, high = domain.values
+        return IntDistribution(low, high)  # type: ignore[arg-type]
+    return CategoricalDistribution(domain.values)
+
+
 def build_sampler(name: Sampler, space: SearchSpace, seed: int) -> BaseSampler:
     """The sampler; a grid is queued point by point, so that only its order is left to chance."""
     with warnings.catch_warnings():
@@ -41,7 +62,8 @@ def build_sampler(name: Sampler, space: SearchSpace, seed: int) -> BaseSampler:
         if name == "tpe":
             return _tpe(space, seed)
         if name == "cmaes":
-            return CmaEsSampler(seed=seed)
+            # Choices and conditional paths are drawn at random, which it would say for each trial.
+            return CmaEsSampler(seed=seed, warn_independent_sampling=False)
         if name == "nsga2":
             return NSGAIISampler(seed=seed)
         return RandomSampler(seed=seed)

@@ -15,7 +15,16 @@ from rich.console import Console
 from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
-from sweeper.ledger import JOURNAL, Ledger, Search, key_of, open_ledger, rerun_of, search_of
+from sweeper.ledger import (
+    JOURNAL,
+    Ledger,
+    Search,
+    has_begun,
+    key_of,
+    open_ledger,
+    rerun_of,
+    search_of,
+)
 from sweeper.ranking import finished
 from sweeper.records import TrialRecord
 from sweeper.report import render
@@ -114,7 +123,7 @@ class _Service:
             SweepError: what is there does not go with what is asked for.
         """
         wants_old = self.options.resume or self.options.select_only
-        if not (self.folder / JOURNAL).exists():
+        if not has_begun(self.folder):
             if wants_old:
                 raise SweepError(
                     f"{self.folder}: there must be a sweep to go on with, but is none."
@@ -267,8 +276,9 @@ class _Service:
 
     def _rerun(self, ledger: Ledger, chosen: Sequence[TrialRecord]) -> bool:
         points = reruns(chosen, self.sweep)
-        search = rerun_of(self.sweep, points, ledger.test_records())
-        values = {record.number: dict(record.values) for record in chosen}
+        search = rerun_of(points, ledger.test_records())
+        # Of all trials: an earlier selection may have begun other reruns, which end here too.
+        values = {record.number: dict(record.values) for record in ledger.records()}
         return self._stage(ledger, search, self._job(search, chosen=values))
 
     def _job(

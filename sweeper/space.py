@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from random import Random
 from typing import Any
 
 Values = dict[str, Any]  # dotted path -> value
@@ -29,11 +29,11 @@ class Domain:
     when: Mapping[str, tuple[Scalar, ...]]
 
     @property
-    def points(self) -> tuple[Scalar, ...] | None:
+    def points(self) -> Sequence[Scalar] | None:
         """All values in order, or None if there is no end to them."""
         if self.kind == "int":
             low, high = self.values
-            return tuple(range(low, high + 1))  # type: ignore[arg-type, operator]  # checked
+            return range(low, high + 1)  # type: ignore[arg-type, operator]  # checked
         return self.values if self.kind in _POINTS else None
 
     @property
@@ -43,21 +43,38 @@ class Domain:
 
     def is_active(self, values: Values) -> bool:
         """Whether the path exists beside the values chosen for those before it."""
-        return all(values.get(path, _ABSENT) in allowed for path, allowed in self.when.items())
+        return all(
+            path in values and _is_among(values[path], allowed)
+            for path, allowed in self.when.items()
+        )
 
     def fault(self, value: object) -> str | None:
         """What is wrong with a value, if anything."""
         if self.kind in _POINTS:
-            return None if value in self.values else f"must be one of {_listed(self.values)}"
+            is_there = _is_among(value, self.values)
+            return None if is_there else f"must be one of {_listed(self.values)}"
         low, high = self.values
         kind = int if self.kind == "int" else (int, float)
         is_number = isinstance(value, kind) and not isinstance(value, bool)
         if is_number and low <= value <= high:  # type: ignore[operator]  # checked above
             return None
-        return f"must lie in [{low}, {high}]"
+        must = "be a whole number" if self.kind == "int" else "lie"
+        return f"must {must} in [{low}, {high}]"
 
+    def typed(self, value: Any) -> Scalar:
+        """A good value as the sampler would give it: 1 in a range of floats is 1.0."""
+        if self.kind in _POINTS:
+            return next(point for point in self.values if point == value)
+        return int(value) if self.kind == "int" else float(value)
 
-_ABSENT = object()
+    def drawn(self, random: Random) -> Scalar:
+        """Any value, each as likely as the other; of a log_uniform range, each order of size."""
+        if self.points is not None:
+            return random.choice(self.points)
+        low, high = float(self.values[0]), float(self.values[1])  # type: ignore[arg-type]
+        if self.kind == "uniform":
+            return random.uniform(low, high)
+        return min(high, max(low, math.exp(random.uniform(math.log(low), math.log(high)))))
 
 
 class SearchSpace(dict[str, Domain]):
@@ -68,36 +85,49 @@ class SearchSpace(dict[str, Domain]):
         """How many different points there are, or None if there is no end to them."""
         if any(domain.points is None for domain in self.values()):
             return None
-        return sum(1 for _ in self.points())
+        deciding = self._deciding()
+        branches = SearchSpace({path: self[path] for path in self if path in deciding})
+        others = [domain for path, domain in self.items() if path not in deciding]
+        return sum(
+            math.prod(len(domain.points or ()) for domain in others if domain.is_active(branch))
+            for branch in branches.points()
+        )
 
     def points(self) -> Iterator[Values]:
         """Every point of a space in which each domain has an end, in the order of the file."""
         return self._expanded({path: domain.points or () for path, domain in self.items()})
 
+    def drawn(self, random: Random) -> Values:
+        """Any point."""
+        point: Values = {}
+        for path, domain in self.items():
+            if domain.is_active(point):
+                point[path] = domain.drawn(random)
+        return point
+
+    def _deciding(self) -> set[str]:
+        """The paths on which others depend."""
+        return {path for domain in self.values() for path in domain.when}
+
     def corners(self) -> Iterator[Values]:
         """Points that together show every value of a choice and both ends of every range."""
-        deciding = {path for domain in self.values() for path in domain.when}
         first = {path: domain.ends[:1] for path, domain in self.items()}
-        branching = {path: self[path].ends for path in deciding}
+        branching = {path: self[path].ends for path in self._deciding()}
+        if not self:
+            yield {}
         for path, domain in self.items():
             yield from self._expanded({**first, **branching, path: domain.ends})
 
     def _expanded(self, options: Mapping[str, Sequence[Scalar]]) -> Iterator[Values]:
-        seen = set()
-        for chosen in product(*(options[path] for path in self)):
-            point = self.only_active(dict(zip(self, chosen, strict=True)))
-            marked = tuple(point.items())
-            if marked not in seen:
-                seen.add(marked)
-                yield point
-
-    def only_active(self, values: Values) -> Values:
-        """Drop what does not exist beside the rest."""
-        kept: Values = {}
+        """Each point once, made when it is asked for."""
+        points: Iterator[Values] = iter([{}])
         for path, domain in self.items():
-            if path in values and domain.is_active(kept):
-                kept[path] = values[path]
-        return kept
+            points = _extended(points, path, domain, options[path])
+        return points
+
+    def typed(self, values: Mapping[str, Any]) -> Values:
+        """A point without faults as the sampler would give it, so that equals have one key."""
+        return {path: self[path].typed(values[path]) for path in self if path in values}
 
     def faults(self, values: Mapping[str, Any]) -> list[str]:
         """What is wrong with a whole point, one sentence each."""
@@ -114,6 +144,16 @@ class SearchSpace(dict[str, Domain]):
         return found
 
 
+def _extended(
+    points: Iterator[Values], path: str, domain: Domain, values: Sequence[Scalar]
+) -> Iterator[Values]:
+    for point in points:
+        if domain.is_active(point):
+            yield from ({**point, path: value} for value in values)
+        else:
+            yield point
+
+
 def with_values(run: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """A copy of a `run` block in which the dotted paths have these values."""
     changed = copy.deepcopy(dict(run))
@@ -124,6 +164,16 @@ def with_values(run: Mapping[str, Any], values: Values) -> dict[str, Any]:
             block = block.setdefault(parent, {})
         block[last] = value
     return changed
+
+
+def path_fault(run: Mapping[str, Any], path: str) -> str | None:
+    """Why no value can be put there, if so."""
+    block: Any = run
+    for parent in path.split(".")[:-1]:
+        block = block.get(parent, {})
+        if not isinstance(block, Mapping):
+            return f"'{parent}' must be a block of the run, but is {block!r}"
+    return None
 
 
 def parse_space(raw: object, where: str, faults: list[str]) -> SearchSpace:
@@ -170,8 +220,10 @@ def _fault_of_values(kind: str, values: object) -> str | None:
     if not isinstance(values, list) or not values:
         return "must be a list with something in it"
     if kind in _POINTS:
-        if any(isinstance(value, list | dict) for value in values):
-            return "every value must be a number, a text or true/false"
+        if not all(value is None or type(value) in (str, int, float, bool) for value in values):
+            return "every value must be a number, a text, true/false or null"
+        if not all(math.isfinite(value) for value in values if isinstance(value, float)):
+            return "every number must be finite"
         return "every value must stand there once" if len(set(values)) < len(values) else None
     kinds = (int,) if kind == "int" else (int, float)
     if len(values) != 2 or not all(type(value) in kinds for value in values):
@@ -191,10 +243,19 @@ def _check_conditions(space: SearchSpace, where: str, faults: list[str]) -> None
                 faults.append(f"{at}: must be a path of the space that stands before this one.")
             elif space[other].kind not in _POINTS:
                 faults.append(f"{at}: must be a grid or a choice, but is {space[other].kind}.")
-            elif strange := [value for value in allowed if value not in space[other].values]:
+            elif not allowed:
+                faults.append(f"{at}: must name a value, or this path would never be there.")
+            elif strange := [v for v in allowed if not _is_among(v, space[other].values)]:
                 listed = _listed(space[other].values)
                 faults.append(f"{at}: must be among {listed}, but got {_listed(strange)}.")
         before.append(path)
+
+
+def _is_among(value: object, values: Sequence[object]) -> bool:
+    """As a reader means it: true is not 1."""
+    return any(
+        value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
+    )
 
 
 def _as_tuple(value: object) -> tuple[Scalar, ...]:

@@ -3,21 +3,26 @@
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sweeper.errors import SweepError
-from sweeper.reading import override, read_blocks
-from sweeper.space import SearchSpace, Values, parse_space
+from sweeper.reading import BLOCKS, dump_yaml, override, read_blocks
+from sweeper.space import SearchSpace, Values, parse_space, path_fault
 
 Metric = Literal["acc", "bwt"]
 Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2"]
-Amount = Annotated[float, Ge(0)] | Literal["auto"]
+Amount = Annotated[float, Ge(0), Lt(inf)] | Literal["auto"]
 DEFAULT_TRIALS = 64
+_NOT_SEARCHED = {
+    "split": "a search may see validation data only",
+    "seed": "seeds are not searched over; repeat trials with sweep.repeats",
+    "device": "trials run on what sweep.resources gives them",
+}
 
 
 class _Block(BaseModel):
@@ -124,7 +129,7 @@ class Sweep:
     @property
     def text(self) -> str:
         """The file with its overrides, in a form of its own."""
-        return yaml.safe_dump(dict(self.blocks), sort_keys=False)
+        return dump_yaml(dict(self.blocks))
 
 
 def load_sweep(path: Path, overrides: Sequence[str] = ()) -> Sweep:
@@ -143,10 +148,9 @@ def parse_sweep(
 ) -> Sweep:
     """Bind the blocks of a file."""
     found = list(faults)
-    known = ("run", "space", "sweep", "select")
     for key in blocks:
-        if key not in known:
-            found.append(f"{where}: no block '{key}'; {_hint(str(key), known)}")
+        if key not in BLOCKS:
+            found.append(f"{where}: no block '{key}'; {_hint(str(key), BLOCKS)}")
     run = blocks.get("run")
     if not isinstance(run, Mapping):
         found.append(f"{where}: a block `run` must be there, with keys and values below it.")
@@ -155,7 +159,11 @@ def parse_sweep(
         found.append(
             f"{where}: run.split: a search may see validation data only; got {run['split']!r}."
         )
-    space = parse_space(blocks.get("space") or {}, f"{where}: space", found)
+    raw_space = blocks.get("space")
+    space = parse_space({} if raw_space is None else raw_space, f"{where}: space", found)
+    for path in space:
+        if fault := _NOT_SEARCHED.get(path) or path_fault(run, path):
+            found.append(f"{where}: space.{path}: {fault}.")
     settings = _bind(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
     select = _bind(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
@@ -209,7 +217,7 @@ def _check_together(
 def _bind(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:
     """The block; where something is wrong, the rest of it, so that the rest is checked too."""
     try:
-        return kind.model_validate(raw or {})
+        return kind.model_validate({} if raw is None else raw)
     except ValidationError as error:
         faults.extend(_explained(error, kind, where))
         wrong = {fault["loc"][0] for fault in error.errors() if fault["loc"]}
@@ -220,13 +228,16 @@ def _bind(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:
 def _explained(error: ValidationError, kind: type[_Block], where: str) -> list[str]:
     lines: dict[str, str] = {}
     for fault in error.errors():
-        at = ".".join([where, *(str(part) for part in fault["loc"] if isinstance(part, str))])
-        known = Resources.model_fields if len(fault["loc"]) > 1 else kind.model_fields
+        place = fault["loc"]
+        keys = place[:2] if place[:1] == ("resources",) else place[:1]  # then come kinds of types
+        at = ".".join([where, *(key for key in keys if isinstance(key, str))])
+        known = Resources.model_fields if len(keys) > 1 else kind.model_fields
+        must = (fault["msg"][0].lower() + fault["msg"][1:]).replace("tuple", "list")
         if fault["type"] == "extra_forbidden":
-            name = str(fault["loc"][-1])
-            lines[at] = f"{at}: there is no key '{name}'; {_hint(name, known)}"
+            lines[at] = f"{at}: there is no key '{keys[-1]}'; {_hint(str(keys[-1]), known)}"
+        elif fault["type"] == "model_type":
+            lines[at] = f"{at}: must be a block of keys and values, but got {fault['input']!r}."
         else:
-            must = fault["msg"][0].lower() + fault["msg"][1:]
             lines.setdefault(at, f"{at}: {must}, but got {fault['input']!r}.")
     return list(lines.values())
 
