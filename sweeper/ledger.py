@@ -164,9 +164,10 @@ class Ledger:
 
     def _study(self, search: Search) -> optuna.Study:
         if search.stage not in self._names():
-            directions = ["maximize"] * len(search.objective)
             optuna.create_study(
-                study_name=search.stage, storage=self.storage, directions=directions
+                study_name=search.stage,
+                storage=self.storage,
+                directions=["maximize"] * len(search.objective),
             )
         study = self._load(search.stage)
         # The same seed on a study that has trials would draw the same points again.

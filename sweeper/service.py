@@ -147,7 +147,7 @@ class _Service:
 
     def is_finished(self) -> bool:
         """Whether search and reruns of just this sweep are done."""
-        if self.options.plan_only or not (self.folder / JOURNAL).exists():
+        if self.options.plan_only or not has_begun(self.folder):
             return False
         ledger = open_ledger(self.folder)
         if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
@@ -193,7 +193,7 @@ class _Service:
 
     def plan(self) -> Plan:
         """What will be done, and what it will take."""
-        records = Ledger(self.folder).records() if (self.folder / JOURNAL).exists() else []
+        records = Ledger(self.folder).records() if has_begun(self.folder) else []
         n_over = sum(record.state in _STATUS for record in records)
         seconds, source = self._cost(finished(records))
         share = f"{self.share.cpu:g} CPUs and {self.share.gpu:g} GPUs"
