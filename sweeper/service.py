@@ -227,6 +227,7 @@ class _Service:
         ledger = Ledger(self.folder)
         ledger.begin(self.sweep)
         self.tracking = self._opened(ledger)
+        self._settle(ledger)
         if not self.options.select_only and not self._search(ledger):
             return self._stopped(ledger)
         chosen = self._selected(ledger)
@@ -255,19 +256,28 @@ class _Service:
             self.share = self._shared(tuner.nodes())
 
     def _opened(self, ledger: Ledger) -> Tracking:
-        opened = tracking.open_sweep(
-            self.uri,
-            self.sweep.name,
-            ledger.sweep_id,
-            f"sweep {self.sweep.name}",
-            self.folder / "outbox",
-            {"sweeper.stage": "sweep"},
-            {"sweep": self.sweep.blocks.get("sweep") or {}, "run": dict(self.sweep.run)},
-            {"sweep.yaml": self.sweep.text},
-        )
-        tracking.deliver_outbox(opened)
-        tracking.close_left_over(opened, _statuses(ledger))
-        return opened
+        try:
+            return tracking.open_sweep(
+                self.uri,
+                self.sweep.name,
+                ledger.sweep_id,
+                f"sweep {self.sweep.name}",
+                self.folder / "outbox",
+                {"sweeper.stage": "sweep"},
+                {"sweep": self.sweep.blocks.get("sweep") or {}, "run": dict(self.sweep.run)},
+                {"sweep.yaml": self.sweep.text},
+            )
+        except ConnectionError as error:
+            raise SweepError(f"sweep.tracking_uri: {error}") from error
+
+    def _settle(self, ledger: Ledger) -> None:
+        """Bring MLflow in line with the ledger; if it is away, the next start does."""
+        tracking.deliver_outbox(self.tracking)
+        try:
+            tracking.close_left_over(self.tracking, _statuses(ledger))
+        except ConnectionError as error:
+            text = f"MLflow is away ({error}); its runs are put right by the next --resume."
+            self.console.print(text, style="yellow", markup=False, soft_wrap=True)
 
     def _search(self, ledger: Ledger) -> bool:
         search, seed = search_of(self.sweep), int(self.sweep.run.get("seed", 0))
@@ -314,8 +324,7 @@ class _Service:
                 study, trainable, self.share, self.sweep.settings, self.storage, view, n_steps
             )
         study.release_running()
-        tracking.deliver_outbox(self.tracking)
-        tracking.close_left_over(self.tracking, _statuses(ledger))
+        self._settle(ledger)
         return study.n_left == 0 or self._is_out_of_time(study.n_left)
 
     def _is_out_of_time(self, n_left: int) -> bool:

@@ -19,16 +19,18 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
 
-from sweeper import _delivery, _store, tracking
+from sweeper import tracking
 from sweeper.tracking import (
     RunLog,
     Tracking,
     close_left_over,
     close_sweep,
     deliver_outbox,
+    delivery,
     fault,
     open_sweep,
     run_ids,
+    store,
     ui_command,
     ui_link,
 )
@@ -89,8 +91,8 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, lost: list[str], away: threading.Event) -> None:
-    connect = _store.connect
-    monkeypatch.setattr(_delivery, "connect", lambda uri: Faulty(connect(uri), lost, away))
+    connect = store.connect
+    monkeypatch.setattr(delivery, "connect", lambda uri: Faulty(connect(uri), lost, away))
     monkeypatch.setattr(tracking, "_FIRST_SECONDS", 0.0)
     monkeypatch.setattr(tracking, "_FLUSH_SECONDS", 0.02)
     monkeypatch.setattr(tracking, "_CLOSING_PAUSE", 0.02)
@@ -288,8 +290,8 @@ def test_a_trial_is_seen_while_it_runs(sweep: Tracking, away: threading.Event) -
 
 
 def test_nothing_waits_for_the_store(sweep: Tracking, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer, connect = threading.Event(), _store.connect
-    monkeypatch.setattr(_delivery, "connect", lambda uri: answer.wait() and connect(uri))
+    answer, connect = threading.Event(), store.connect
+    monkeypatch.setattr(delivery, "connect", lambda uri: answer.wait() and connect(uri))
     begin = time.perf_counter()
     log = log_of(sweep)
     log_steps(log, range(1000))
@@ -635,7 +637,7 @@ def test_a_fault_is_explained(given: str, said: str, tmp_path: Path) -> None:
 
 
 def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_store, "_ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(store, "_ANSWER_SECONDS", 0.5)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
@@ -699,7 +701,7 @@ def test_records_outlive_wrong_credentials(
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "77")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
-    _store.connect(uri)
+    store.connect(uri)
     assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "77"
     assert os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] == "0"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sweeper._delivery import ROLE, SWEEP, Delivery, close_runs, own_tags, trial_runs
-from sweeper._outbox import End, Outbox, Record, Start, files, flat, now, points
-from sweeper._outbox import Event as Event
-from sweeper._store import (
+from sweeper.tracking.delivery import ROLE, SWEEP, Delivery, close_runs, own_tags, trial_runs
+from sweeper.tracking.outbox import End, Outbox, Record, Start, files, flat, now, points
+from sweeper.tracking.outbox import Event as Event
+from sweeper.tracking.store import (
     connect,
     described,
     experiment_id,
@@ -19,7 +19,7 @@ from sweeper._store import (
     plain_errors,
     without_password,
 )
-from sweeper._store import fault as fault
+from sweeper.tracking.store import fault as fault
 
 _log = logging.getLogger(__name__)
 

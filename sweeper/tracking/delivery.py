@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sweeper._outbox import End, Event, File, Point, Record, Start
-from sweeper._store import connect
+from sweeper.tracking.outbox import End, Event, File, Point, Record, Start
+from sweeper.tracking.store import connect
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
