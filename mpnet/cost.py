@@ -48,7 +48,7 @@ def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:
         for batch in batches(
             trainer.stream, trainer.tasks, trainer.settings.batch_size, generator
         ):
-            loss, _ = trainer._train_step(batch)
+            loss, _ = trainer.train_step(batch)
             loss.item()  # waits for a device that works on its own
             n_steps += 1
             now = time.perf_counter()

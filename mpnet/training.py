@@ -93,7 +93,7 @@ class TaskTrainer:
         total = torch.zeros((), device=self.trained[0].device)
         pull, noise = torch.zeros_like(total), torch.zeros_like(total)
         for batch in batches(self.stream, self.tasks, self.settings.batch_size, generator):
-            loss, pull_of_batch = self._train_step(batch)
+            loss, pull_of_batch = self.train_step(batch)
             total += loss * sum(len(group.labels) for group in batch)
             pull += pull_of_batch
             noise += _FAINT * loss.abs().clamp_min(1)
@@ -136,7 +136,7 @@ class TaskTrainer:
             if name != "optimiser":
                 setattr(self, name, value)
 
-    def _train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
+    def train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
         """Gives the loss and the size of the likelihood's gradient at the head."""
         of_epoch = self.step % self.n_batches / self.n_batches
         progress = Progress(epoch=of_epoch, task=self.step / self.n_steps)

@@ -52,7 +52,7 @@ def step_of(name: str, network: str, stream: TaskStream) -> Step:
     method.eval().end_task(0, stream[0].examples(stream[0].train))
     trainer = TaskTrainer(method.train(), stream, 1, TrainingSettings(epochs=1000))
     batch = next(batches(stream, [1], BATCH, torch.Generator().manual_seed(0)))
-    return lambda: trainer._train_step(batch)
+    return lambda: trainer.train_step(batch)
 
 
 def interleaved_medians(steps: dict[str, Step], repeats: int) -> dict[str, float]:
