@@ -23,6 +23,7 @@ from filelock import FileLock
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.storages.journal._file import BaseJournalFileLock
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.errors import SweepError
@@ -155,7 +156,7 @@ class Ledger:
 
     def _study(self, search: Search) -> optuna.Study:
         if search.stage not in self._names():
-            directions = ["maximize"] * len(search.objective)
+            directions = [StudyDirection.MAXIMIZE] * len(search.objective)
             optuna.create_study(
                 study_name=search.stage, storage=self.storage, directions=directions
             )

@@ -34,7 +34,7 @@ def fault(storage: str) -> str | None:
         with files.open_input_stream(f"{root}/{name}") as stream:
             is_same = stream.read() == b"probe"
         files.delete_file(f"{root}/{name}")
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, NotImplementedError) as error:
         return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
     return None if is_same else f"{storage}: must give back what was written, but did not."
 
