@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, Source, TaskStream
 from mpnet.errors import ConfigError
-from mpnet.layers import FAMILIES, moment, plain  # noqa: F401 - importing registers
+from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS, Method
 from mpnet.networks import NETWORKS, build_network
 from mpnet.registry import Registry, did_you_mean

@@ -12,7 +12,7 @@ from torch import Tensor
 from mpnet.benchmarks import Split, Task, TaskStream
 from mpnet.errors import Dead, Diverged
 from mpnet.layers.moment import shared_variances, validation
-from mpnet.methods import Method
+from mpnet.methods import Method, Progress
 from mpnet.metrics import Evaluation, calibration_error
 from mpnet.networks import Network
 
@@ -73,7 +73,8 @@ class TaskTrainer:
         self.trained = method.trained_parameters(t)
         self.optimiser = torch.optim.Adam(self.trained, lr=settings.learning_rate, fused=True)
         self.n_examples = sum(len(stream[i].train) for i in self.tasks)
-        self.n_steps = settings.epochs * math.ceil(self.n_examples / settings.batch_size)
+        self.n_batches = len(_chunks(torch.arange(self.n_examples), settings.batch_size))
+        self.n_steps = settings.epochs * self.n_batches
         self.scales = method.update_scales(t, settings.learning_rate)
         self.epoch = self.step = self.best_epoch = 0
         self.best_accuracy = -1.0
@@ -117,7 +118,9 @@ class TaskTrainer:
     def finish(self) -> None:
         """Go back to the weights of the best epoch and let the method remember them."""
         self.method.load_state_dict(self.best_state)
-        self.method.end_task(self.t)
+        self.method.eval()
+        task = self.stream[self.t]
+        self.method.end_task(self.t, task.examples(task.train))
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to go on, besides the method's own state."""
@@ -135,8 +138,9 @@ class TaskTrainer:
 
     def _train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
         """Gives the loss and the size of the likelihood's gradient at the head."""
-        progress = self.step / self.n_steps
-        self.method.network.layers.anneal(progress)
+        of_epoch = self.step % self.n_batches / self.n_batches
+        progress = Progress(epoch=of_epoch, task=self.step / self.n_steps)
+        self.method.network.layers.anneal(progress.task)
         self.method.begin_batch(progress)
         self.optimiser.zero_grad()
         # Every task checked its images and labels when it was made; here the loss is watched.
@@ -144,10 +148,12 @@ class TaskTrainer:
             loss = batch_nll(self.method.network, batch)
             loss.backward()
             pull = self._pull_on_head()
+            self.method.after_backward(self.t)
             self.method.add_penalty_gradient(self.t)
         if self.settings.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
         self._update()
+        self.method.after_step(self.t)
         self.step += 1
         return loss.detach(), pull
 
@@ -234,7 +240,7 @@ def evaluate(network: Network, task: Task, split: Split, t: int) -> Evaluation:
     network.eval()
     rows = []
     with validation(False), shared_variances():
-        for images, labels in task.batches(split, EVALUATION_BATCH):
+        for images, labels in task.examples(split).batches(EVALUATION_BATCH):
             probabilities, variance = network.layers.predict(network(images, t))
             confidence, answer = probabilities.max(1)
             if variance is None:

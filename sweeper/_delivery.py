@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sweeper._outbox import End, Event, File, Point, Start
+from sweeper._outbox import End, Event, File, Point, Record, Start
 from sweeper._store import connect
 
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 SWEEP, KEY, ROLE, STATUS = "sweeper.sweep", "sweeper.key", "sweeper.role", "sweeper.status"
+_NONE: Mapping[str, str] = {}
+
+
+def own_tags(role: str, sweep: str, key: str) -> dict[str, str]:
+    """What every run of ours is found by; a sweep's parent run has the sweep's id as its key."""
+    return {ROLE: role, SWEEP: sweep, KEY: key, STATUS: "running"}
 
 
 class Delivery:
@@ -23,28 +29,33 @@ class Delivery:
         self._uri, self._experiment_id, self._start = uri, experiment_id, start
         self._run: Run | None = None
         self._is_new = False
+        self._params: dict[str, str] = {}
         self._last: dict[str, int] = {}
+
+    def connect(self) -> None:
+        """Load MLflow and reach for the store."""
+        self._client = connect(self._uri)
 
     def attach(self) -> "Run":
         """Find the run by its tags or create it; the attempt after a lost answer finds it."""
         if self._run is None:
-            self._client = connect(self._uri)
+            self.connect()
             run = self._found() or self._created()
             missing = self._start.params.keys() - run.data.params.keys()  # values cannot change
-            self._log(run, params={name: self._start.params[name] for name in missing})
+            self._params = {name: self._start.params[name] for name in missing}
             self._last = {metric.key: metric.step for metric in run.data.to_proto().metrics}
             self._run = run
         return self._run
 
     def open(self) -> None:
-        """Attach, and mark a run that was there before as running, with the tags of now."""
+        """Show the run as running, with its parameters and the tags of now."""
         run = self.attach()
+        self._log(run, [], self._start.tags)
         if not self._is_new:
-            self._log(run, tags=self._start.tags)
             self._client.update_run(run.info.run_id, status="RUNNING")
 
-    def send(self, events: Iterable[Event]) -> None:
-        """Add artifacts, and points beyond the last step of their metric."""
+    def send(self, events: Iterable[Event], tags: Mapping[str, str] = _NONE) -> None:
+        """Add artifacts, tags, and points beyond the last step of their metric."""
         run, last = self.attach(), dict(self._last)
         points: list[Point] = []
         files: list[File] = []
@@ -54,19 +65,27 @@ class Delivery:
             elif event["step"] > last.get(event["key"], event["step"] - 1):
                 last[event["key"]] = event["step"]
                 points.append(event)
-        self._log(run, points)
+        self._log(run, points, tags)
         self._upload(run, files)
         self._last = last
 
-    def finish(self, end: End) -> None:
-        """Set the last tags and the final status."""
-        run = self.attach()
-        self._log(run, tags={**self._start.tags, STATUS: end.status.lower(), **end.tags})
-        self._client.set_terminated(run.info.run_id, end.status, end.time)
+    def finish(self, events: Iterable[Event], end: End) -> None:
+        """Send the last events and tags, and the final status."""
+        self.send(events, {**self._start.tags, STATUS: end.status.lower(), **end.tags})
+        self._client.set_terminated(self.attach().info.run_id, end.status, end.time)
+
+    def catch_up(self, record: Record) -> None:
+        """Send all of a record; the status only if nobody has closed the run since."""
+        info = self.attach().info
+        if info.status != "RUNNING" and (info.end_time or 0) > record.end.time:
+            self.send(record.events)
+        else:
+            self.finish(record.events, record.end)
 
     def _found(self) -> "Run | None":
         sweep, key = self._start.tags[SWEEP], self._start.key
-        runs = runs_by_key(self._client, self._experiment_id, sweep, key)
+        only = f" and tags.`{KEY}` = '{key}'"
+        runs = _runs_by_key(self._client, self._experiment_id, sweep, only)
         return runs[key][0] if runs else None
 
     def _created(self) -> "Run":
@@ -75,23 +94,18 @@ class Delivery:
         self._is_new = True
         return run
 
-    def _log(
-        self,
-        run: "Run",
-        points: Iterable[Point] = (),
-        params: Mapping[str, str] | None = None,
-        tags: Mapping[str, str] | None = None,
-    ) -> None:
+    def _log(self, run: "Run", points: Iterable[Point], tags: Mapping[str, str]) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         # A point sent twice is one row, since key, value, time and step identify it.
         self._client.log_batch(
             run.info.run_id,
             [Metric(p["key"], p["value"], p["time"], p["step"]) for p in points],
-            [Param(name, value) for name, value in (params or {}).items()],
-            [RunTag(name, value) for name, value in (tags or {}).items()],
+            [Param(name, value) for name, value in self._params.items()],
+            [RunTag(name, value) for name, value in tags.items()],
             synchronous=True,
         )
+        self._params = {}
 
     def _upload(self, run: "Run", files: list[File]) -> None:
         if not files:
@@ -104,15 +118,29 @@ class Delivery:
             self._client.log_artifacts(run.info.run_id, folder)
 
 
-def runs_by_key(
-    client: "MlflowClient", experiment_id: str, sweep: str, key: str | None = None
-) -> dict[str, list["Run"]]:
-    """The runs of a sweep, or of one key in it.
+def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[str, list[Run]]":
+    """The runs of a sweep's trials by key, the one that counts first.
 
-    A key has one run. A second, empty one is there only if the store created it, but the answer
-    was lost and came true later; the run that counts stands first.
+    A second, empty one is there if the store created it, but so late that we had asked again.
     """
-    query = f"tags.`{SWEEP}` = '{sweep}'" + (f" and tags.`{KEY}` = '{key}'" if key else "")
+    runs = _runs_by_key(client, experiment_id, sweep)
+    return {key: found for key, found in runs.items() if key != sweep}
+
+
+def close_runs(client: "MlflowClient", runs: "list[Run]", status: str) -> None:
+    """Of the runs of one key, close those that are running and remove empty ones but the first."""
+    for run in runs:
+        if run is not runs[0] and not run.data.metrics:
+            client.delete_run(run.info.run_id)
+        elif run.info.status == "RUNNING":
+            client.set_tag(run.info.run_id, STATUS, status.lower())
+            client.set_terminated(run.info.run_id, status)
+
+
+def _runs_by_key(
+    client: "MlflowClient", experiment_id: str, sweep: str, only: str = ""
+) -> "dict[str, list[Run]]":
+    query = f"tags.`{SWEEP}` = '{sweep}'{only}"
     page = client.search_runs([experiment_id], query)
     runs = list(page)
     while page.token:

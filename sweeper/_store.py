@@ -3,6 +3,8 @@
 import os
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,12 +76,23 @@ _CREDENTIALS = (
 
 def _answer_fault(uri: str) -> str | None:
     try:
-        _ask(uri)
-    except Exception as error:  # of MLflow, SQL, missing drivers
+        with plain_errors(uri):
+            _ask(uri)
+    except ConnectionError as error:
+        return str(error)
+    return None
+
+
+@contextmanager
+def plain_errors(uri: str) -> Iterator[None]:
+    """Turn whatever a store raises into an error that callers can name without MLflow."""
+    try:
+        yield
+    except Exception as error:  # of MLflow, SQL, HTTP, missing drivers
         is_about_user = _http_status(error) in (401, 403)
         advice = _CREDENTIALS if is_about_user else _OTHER_STORE
-        return _must_answer(uri, f"but got {described(error)}", advice)
-    return None
+        message = _must_answer(uri, f"but got {described(error)}", advice)
+        raise ConnectionError(message) from error
 
 
 def _ask(uri: str) -> None:

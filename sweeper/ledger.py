@@ -124,6 +124,15 @@ class Ledger:
         """Different for every sweep ever started."""
         return str(self._about()["id"])
 
+    @property
+    def places(self) -> list[str]:
+        """Where to look at a finished sweep; nothing before its end."""
+        return list(self._about().get("places", ()))
+
+    @places.setter
+    def places(self, lines: Sequence[str]) -> None:
+        self._load().set_user_attr("places", list(lines))
+
     def records(self, stage: Stage = "search") -> list[TrialRecord]:
         """All trials of a stage, without what other sweeps told it."""
         if stage not in self._names():

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,10 +15,20 @@ from rich.console import Console
 from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
-from sweeper.ledger import JOURNAL, Ledger, Search, has_begun, open_ledger, rerun_of, search_of
-from sweeper.ranking import finished, ranked
+from sweeper.ledger import (
+    JOURNAL,
+    Ledger,
+    Search,
+    has_begun,
+    key_of,
+    open_ledger,
+    rerun_of,
+    search_of,
+)
+from sweeper.ranking import finished
 from sweeper.records import TrialRecord
 from sweeper.report import render
+from sweeper.report.facts import Facts, facts_of
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.sweep import Sweep, difference
@@ -59,6 +70,8 @@ def launch(sweep: Sweep, options: Options, console: Console) -> int:
     service = _Service(sweep, options, console)
     with _only_driver(options.folder):
         service.check_folder()
+        if service.is_finished():
+            return service.show_finished()
         service.prepare()
         console.print(plan_table(service.plan()))
         if options.plan_only:
@@ -99,6 +112,7 @@ class _Service:
         self.uri = sweep.settings.tracking_uri or f"sqlite:///{self.folder / 'mlflow.db'}"
         self.storage = _absolute(sweep.settings.storage) or str(self.folder / "trials")
         self.about = {**environment(), "command": options.command}
+        self.start = 0.0
 
     # Before anything starts
 
@@ -130,6 +144,24 @@ class _Service:
                 f"of {len(finished(records)) + n_left} trials to go is there; go on with "
                 "--resume, or choose another --output."
             )
+
+    def is_finished(self) -> bool:
+        """Whether search and reruns of just this sweep are done."""
+        if self.options.plan_only or not (self.folder / JOURNAL).exists():
+            return False
+        ledger = open_ledger(self.folder)
+        if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
+            return False
+        points = reruns(self._selected(ledger), self.sweep)
+        done = {record.key for record in ledger.test_records() if record.state in _STATUS}
+        return {key_of(point) for point in points} <= done
+
+    def show_finished(self) -> int:
+        """Say so, and change nothing."""
+        self.console.print("This sweep is finished; nothing was changed.", style="green")
+        show_status(self.folder, self.console)
+        self._print(open_ledger(self.folder).places)
+        return 0
 
     def prepare(self) -> None:
         """Look at everything that could stop the sweep later.
@@ -191,16 +223,27 @@ class _Service:
     def run(self) -> int:
         """Search, rerun the best, report."""
         self._connect()
+        self.start = time.monotonic()
         ledger = Ledger(self.folder)
         ledger.begin(self.sweep)
         self.tracking = self._opened(ledger)
         if not self.options.select_only and not self._search(ledger):
             return self._stopped(ledger)
-        trials = ledger.records()
-        if self.sweep.select.top and not self._rerun(ledger, select(trials, self.sweep)):
+        chosen = self._selected(ledger)
+        if chosen and not self._rerun(ledger, chosen):
             return self._stopped(ledger)
         self._tell(ledger)
-        return 0 if finished(trials) else 1
+        return 0 if chosen or not self.sweep.select.top else 1
+
+    def _selected(self, ledger: Ledger) -> list[TrialRecord]:
+        """What is to be rerun; too few finished trials end a sweep without reruns."""
+        try:
+            return select(ledger.records(), self.sweep) if self.sweep.select.top else []
+        except SweepError as error:
+            if self.options.select_only:
+                raise
+            self.console.print(str(error), style="yellow", markup=False, soft_wrap=True)
+            return []
 
     def _connect(self) -> None:
         with ThreadPoolExecutor(1) as pool:
@@ -273,7 +316,16 @@ class _Service:
         study.release_running()
         tracking.deliver_outbox(self.tracking)
         tracking.close_left_over(self.tracking, _statuses(ledger))
-        return study.n_left == 0
+        return study.n_left == 0 or self._is_out_of_time(study.n_left)
+
+    def _is_out_of_time(self, n_left: int) -> bool:
+        """A budget of hours ends a search like any other end; more of them go on with it."""
+        hours = self.sweep.settings.hours
+        if hours is None or time.monotonic() - self.start < 3600 * hours:
+            return False
+        text = f"Out of time with {n_left} trials to go; more hours and --resume go on with them."
+        self.console.print(text, style="yellow")
+        return True
 
     # What came of it
 
@@ -292,8 +344,7 @@ class _Service:
         trials, tests = ledger.records(), ledger.test_records()
         report = render(self.sweep, trials, tests, self.about)
         report.write(self.folder)
-        best = ranked(trials, self.sweep.objective)[:1]
-        metrics = {f"val/{k}": v for trial_ in best for k, v in trial_.metrics.items()}
+        metrics = self._headline(facts_of(self.sweep, trials, tests))
         files = {
             "report.html": report.html,
             "report.md": report.markdown,
@@ -305,19 +356,33 @@ class _Service:
         self.console.print(ranking_table(trials, self.sweep.objective))
         if tests:
             self.console.print(test_table(tests))
-        self._point_to(tracking.deliver_outbox(self.tracking))
+        ledger.places = self._places()
+        self._print(ledger.places)
+        if n_undelivered := tracking.deliver_outbox(self.tracking):
+            outbox = self.folder / "outbox"
+            self._print(
+                [f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"]
+            )
 
-    def _point_to(self, n_undelivered: int) -> None:
-        link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
+    def _headline(self, facts: Facts) -> dict[str, float]:
+        """What the parent run says of the best configuration."""
+        metrics = {f"val/{k}": v for k, v in facts.best.metrics.items()} if facts.best else {}
+        if facts.best_test:
+            for name, value in (("acc", facts.best_test.acc), ("bwt", facts.best_test.bwt)):
+                metrics |= {f"test/{name}_mean": value.mean, "test/seeds": value.n}
+                metrics |= {f"test/{name}_std": value.deviation} if value.deviation else {}
+        return metrics
+
+    def _places(self) -> list[str]:
         lines = [f"report:  {self.folder / 'report.html'}"]
         if command := tracking.ui_command(self.uri):
             lines.append(f"MLflow:  {command}")
-        lines.append(f"trials:  {link}")
-        lines.append(f"Optuna:  optuna-dashboard {self.folder / JOURNAL}")
-        if n_undelivered:
-            lines.append(f"{n_undelivered} records wait for MLflow in {self.folder / 'outbox'}")
+        link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
+        return [*lines, f"trials:  {link}", f"Optuna:  optuna-dashboard {self.folder / JOURNAL}"]
+
+    def _print(self, lines: Sequence[str]) -> None:
         for line in lines:
-            self.console.print(line, soft_wrap=True, highlight=False)
+            self.console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _absolute(place: str | None) -> str | None:

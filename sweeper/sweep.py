@@ -45,7 +45,7 @@ class SweepSettings(_Block):
     Args:
         sampler: "grid" visits all points of a finite space.
         trials: how many configurations; by default the whole grid, else 64.
-        hours: no longer than this; running trials are stopped and can be resumed.
+        hours: no longer than this from each start; what is running then can be resumed.
         patience: finished trials without a better one before the sweep ends.
         scheduler: that stops bad trials early; "none" lets every trial finish.
         objective: "acc", "bwt", or both for a Pareto front.

@@ -4,34 +4,26 @@ import logging
 import shlex
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sweeper._delivery import KEY, ROLE, STATUS, SWEEP, Delivery, runs_by_key
-from sweeper._outbox import End, Event, Outbox, Record, Start, files, flat, now, points
-from sweeper._store import connect, described, experiment_id, fault, is_refusal, without_password
-
-if TYPE_CHECKING:
-    from mlflow.entities import Run
-
-__all__ = [
-    "Event",
-    "RunLog",
-    "Tracking",
-    "close_left_over",
-    "close_sweep",
-    "deliver_outbox",
-    "fault",
-    "open_sweep",
-    "run_ids",
-    "ui_command",
-    "ui_link",
-]
+from sweeper._delivery import ROLE, SWEEP, Delivery, close_runs, own_tags, trial_runs
+from sweeper._outbox import End, Outbox, Record, Start, files, flat, now, points
+from sweeper._outbox import Event as Event
+from sweeper._store import (
+    connect,
+    described,
+    experiment_id,
+    is_refusal,
+    plain_errors,
+    without_password,
+)
+from sweeper._store import fault as fault
 
 _log = logging.getLogger(__name__)
 
+_FIRST_SECONDS = 0.5  # a trial that is over by then is sent in one go
 _FLUSH_SECONDS = 5.0
 _LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
 _CLOSING_PAUSE = 1.0  # the same, while somebody waits
@@ -77,7 +69,8 @@ class RunLog:
         tags: Mapping[str, str],
         pending: Sequence[Event] = (),
     ) -> None:
-        own = {**_own_tags("trial", tracking, key), "mlflow.parentRunId": tracking.parent_run_id}
+        own = own_tags("trial", tracking.sweep_id, key)
+        own["mlflow.parentRunId"] = tracking.parent_run_id
         self._start = Start(key, name, flat(params), {**own, **flat(tags)}, now())
         self._delivery = Delivery(tracking.uri, tracking.experiment_id, self._start)
         self._where = without_password(tracking.uri)
@@ -140,18 +133,26 @@ class RunLog:
             self._pause(failures)
 
     def _deliver(self) -> None:
-        end = self._end  # before the events are looked at: none comes after it
         if not self._is_open:
+            self._delivery.connect()
+            self._closing.wait(_FIRST_SECONDS)
+        end = self._end  # before the events are looked at: none comes after it
+        if end is None and not self._is_open:
             self._delivery.open()
             self._is_open = True
-        while not self._abandoned.is_set() and (batch := self.pending()[:_BATCH]):
-            self._delivery.send(batch)
-            with self._lock:
-                del self._events[: len(batch)]
-        if end is not None and not self._abandoned.is_set():
-            self._delivery.finish(end)
+        most = _BATCH if end else 0  # the last ones go with the end
+        while len(events := self.pending()) > most and not self._abandoned.is_set():
+            self._delivery.send(events[:_BATCH])
+            self._drop(events[:_BATCH])
+        if end and not self._abandoned.is_set():
+            self._delivery.finish(events, end)
+            self._drop(events)
             self._forget_taken_over()
             self._is_delivered = True
+
+    def _drop(self, delivered: list[Event]) -> None:
+        with self._lock:
+            del self._events[: len(delivered)]
 
     def _pause(self, failures: int) -> None:
         if not self._closing.is_set():
@@ -191,14 +192,19 @@ def open_sweep(
     """Create or find the store, the experiment and the sweep's parent run, before any trial.
 
     A parameter keeps the value it had when the sweep was first opened.
+
+    Raises:
+        ConnectionError: MLflow is away or refuses.
     """
-    found = Tracking(uri, experiment_id(uri, experiment), "", sweep_id, str(outbox.absolute()))
-    own = {**_own_tags("parent", found, sweep_id), **flat(tags)}
+    own = {**own_tags("parent", sweep_id, sweep_id), **flat(tags)}
     start = Start(sweep_id, name, flat(params), own, now())
-    delivery = Delivery(uri, found.experiment_id, start)
-    delivery.open()
-    delivery.send(files(artifacts))
-    return replace(found, parent_run_id=delivery.attach().info.run_id)
+    with plain_errors(uri):
+        found = experiment_id(uri, experiment)
+        delivery = Delivery(uri, found, start)
+        delivery.open()
+        delivery.send(files(artifacts))
+        parent = delivery.attach().info.run_id
+    return Tracking(uri, found, parent, sweep_id, str(outbox.absolute()))
 
 
 def close_sweep(
@@ -210,7 +216,7 @@ def close_sweep(
 ) -> None:
     """End the parent run by way of the outbox, where it waits if MLflow is away."""
     at, key = now(), tracking.sweep_id
-    start = Start(key, key, {}, _own_tags("parent", tracking, key), at)
+    start = Start(key, key, {}, own_tags("parent", key, key), at)
     # Seconds as the step: a sweep that was resumed is closed again, with newer results.
     events = [*points(metrics, at // 1000, at), *files(artifacts)]
     Outbox(tracking.outbox).add(Record(start, events, End(status, flat(tags), at)))
@@ -222,7 +228,7 @@ def deliver_outbox(tracking: Tracking) -> int:
     outbox = Outbox(tracking.outbox)
     for path, record in outbox.records().items():
         try:
-            _deliver_record(tracking, record)
+            Delivery(tracking.uri, tracking.experiment_id, record.start).catch_up(record)
             path.unlink(missing_ok=True)
         except Exception as error:  # of MLflow, SQL, HTTP, clouds
             text = "%s: MLflow must take this record, but got %s; it is kept."
@@ -232,46 +238,33 @@ def deliver_outbox(tracking: Tracking) -> int:
     return len(outbox.records())
 
 
-def _deliver_record(tracking: Tracking, record: Record) -> None:
-    delivery = Delivery(tracking.uri, tracking.experiment_id, record.start)
-    info = delivery.attach().info
-    delivery.send(record.events)
-    was_closed_since = info.status != "RUNNING" and (info.end_time or 0) > record.end.time
-    if not was_closed_since:
-        delivery.finish(record.end)
-
-
 def close_left_over(tracking: Tracking, status_of: Mapping[str, str]) -> None:
     """Close the runs of trials that nobody runs any more, though MLflow says they are running.
 
     Args:
         status_of: final status by key; a key neither here nor in the outbox was KILLED.
+
+    Raises:
+        ConnectionError: MLflow is away or refuses.
     """
     waiting = {r.start.key: r.end.status for r in Outbox(tracking.outbox).records().values()}
     known = {**waiting, **status_of}
-    client = connect(tracking.uri)
-    for key, (run, *twins) in _trials(tracking).items():
-        for twin in twins:
-            if not twin.data.metrics:
-                client.delete_run(twin.info.run_id)
-        if run.info.status == "RUNNING":
-            status = known.get(key, "KILLED")
-            client.set_tag(run.info.run_id, STATUS, status.lower())
-            client.set_terminated(run.info.run_id, status)
+    with plain_errors(tracking.uri):
+        client = connect(tracking.uri)
+        for key, runs in trial_runs(client, tracking.experiment_id, tracking.sweep_id).items():
+            close_runs(client, runs, known.get(key, "KILLED"))
 
 
 def run_ids(tracking: Tracking) -> dict[str, str]:
-    """The id of every trial's run, by key."""
-    return {key: runs[0].info.run_id for key, runs in _trials(tracking).items()}
+    """The id of every trial's run, by key.
 
-
-def _trials(tracking: Tracking) -> "dict[str, list[Run]]":
-    runs = runs_by_key(connect(tracking.uri), tracking.experiment_id, tracking.sweep_id)
-    return {key: found for key, found in runs.items() if key != tracking.sweep_id}
-
-
-def _own_tags(role: str, tracking: Tracking, key: str) -> dict[str, str]:
-    return {ROLE: role, SWEEP: tracking.sweep_id, KEY: key, STATUS: "running"}
+    Raises:
+        ConnectionError: MLflow is away or refuses.
+    """
+    with plain_errors(tracking.uri):
+        client = connect(tracking.uri)
+        found = trial_runs(client, tracking.experiment_id, tracking.sweep_id)
+    return {key: runs[0].info.run_id for key, runs in found.items()}
 
 
 def ui_command(uri: str) -> str | None:

@@ -246,7 +246,8 @@ def build_tuner(
         listener: is told what happens.
         n_steps: steps of a whole trial, for schedulers.
     """
-    stage, seconds = study.search.stage, settings.hours and settings.hours * 3600
+    stage = study.search.stage
+    seconds = settings.hours * 3600 if settings.hours and stage == "search" else None
     search = _Search(
         study, listener, f"{storage}/{stage}", time.time() + seconds if seconds else float("inf")
     )

@@ -1,6 +1,6 @@
 """Benchmarks: sequences of tasks."""
 
-from mpnet.benchmarks._base import BENCHMARKS, EvaluationSplit, Split, Task, TaskStream
+from mpnet.benchmarks._base import BENCHMARKS, EvaluationSplit, Examples, Split, Task, TaskStream
 from mpnet.benchmarks._preparation import Preparation
 from mpnet.benchmarks._source import Source
 from mpnet.registry import import_members
@@ -8,6 +8,7 @@ from mpnet.registry import import_members
 __all__ = [
     "BENCHMARKS",
     "EvaluationSplit",
+    "Examples",
     "Preparation",
     "Source",
     "Split",

@@ -48,6 +48,30 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Examples:
+    """A split as it is evaluated: its images prepared, in order and not augmented."""
+
+    split: Split
+    prepare: Preparation
+
+    def __len__(self) -> int:
+        return len(self.split)
+
+    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Images and labels."""
+        for chosen in torch.arange(len(self), device=self.split.labels.device).split(size):
+            yield self.prepare(self.split.images(chosen)), self.split.labels[chosen]
+
+    def thinned(self, n: int | None) -> "Examples":
+        """At most `n` of them, spread evenly; None for all."""
+        if n is None or n >= len(self):
+            return self
+        chosen = torch.arange(n, device=self.split.labels.device) * len(self) // n
+        index, labels = self.split.index[chosen], self.split.labels[chosen]
+        return Examples(Split(self.split.pool, index, labels), self.prepare)
+
+
+@dataclass(frozen=True)
 class Task:
     """One task: what is trained on, what picks the best weights, and the one split that is judged.
 
@@ -81,10 +105,9 @@ class Task:
             images = augmented(images, generator)
         return self.prepare(images), self.train.labels[chosen]
 
-    def batches(self, split: Split, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Images and labels of a split of this task, in order."""
-        for chosen in torch.arange(len(split), device=split.labels.device).split(size):
-            yield self.prepare(split.images(chosen)), split.labels[chosen]
+    def examples(self, split: Split) -> Examples:
+        """A split of this task, prepared."""
+        return Examples(split, self.prepare)
 
     def to(self, device: torch.device) -> "Task":
         """The same task on another device."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mpnet.registry import Registry
+from mpnet.registry import Registry, import_members
 
 FAMILIES: Registry[Callable[..., "LayerFamily"]] = Registry("layer family")
 
@@ -29,6 +29,10 @@ class LayerFamily(ABC):
     @abstractmethod
     def linear(self, in_features: int, out_features: int) -> nn.Module:
         """An affine map."""
+
+    def head(self, in_features: int, out_features: int) -> nn.Module:
+        """The affine map that ends a network for one task."""
+        return self.linear(in_features, out_features)
 
     @abstractmethod
     def conv2d(self, in_channels: int, out_channels: int, kernel_size: int) -> nn.Module:
@@ -53,6 +57,10 @@ class LayerFamily(ABC):
     @abstractmethod
     def dropout(self, p: float) -> nn.Module:
         """Dropout."""
+
+    def gate(self, n_units: int) -> list[nn.Module]:
+        """A gate for every unit or channel of a hidden layer; no module in most families."""
+        return []
 
     @abstractmethod
     def flatten(self) -> nn.Module:
@@ -86,3 +94,6 @@ def name_layers(root: nn.Module) -> None:
     """Tell every layer its place below `root`, for error messages."""
     for path, module in root.named_modules():
         module.path = path
+
+
+import_members(__name__, __path__)

@@ -1,8 +1,8 @@
 """Continual-learning methods."""
 
-from mpnet.methods._base import METHODS, Method
+from mpnet.methods._base import METHODS, Method, Progress
 from mpnet.registry import import_members
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "Progress"]
 
 import_members(__name__, __path__)

@@ -1,17 +1,25 @@
 """What a continual-learning method answers; the training loop asks, and owns every step itself."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
+from mpnet.benchmarks import Examples
 from mpnet.networks import Network
 from mpnet.registry import Registry
 
 NonNegative = Annotated[float, Ge(0)]
 Scales = Sequence[tuple[nn.Parameter, Tensor]]
+
+
+class Progress(NamedTuple):
+    """How much of the epoch and of the task was trained before a batch, each 0 to 1."""
+
+    epoch: float
+    task: float
 
 
 class Method(nn.Module):
@@ -26,8 +34,11 @@ class Method(nn.Module):
     def begin_task(self, t: int) -> None:
         """What changes before training task `t`? Asked again when a run is resumed within it."""
 
-    def begin_batch(self, progress: float) -> None:
-        """What depends on how much of the task's training is done, 0 to 1?"""
+    def begin_batch(self, progress: Progress) -> None:
+        """What depends on how much of the training is done?"""
+
+    def after_backward(self, t: int) -> None:
+        """What is read from the gradient of the likelihood, before the penalty's is added?"""
 
     def penalty(self, t: int) -> Tensor:
         """What is added to the loss?"""
@@ -46,8 +57,16 @@ class Method(nn.Module):
         """
         return ()
 
-    def end_task(self, t: int) -> None:
-        """What is remembered of task `t`?"""
+    def after_step(self, t: int) -> None:
+        """What follows from the step that was taken, once it is scaled?"""
+
+    def end_task(self, t: int, examples: Examples) -> None:
+        """What is remembered of task `t`? Asked in evaluation mode, with the best weights.
+
+        Args:
+            t: the task.
+            examples: what it was trained on, as images look at evaluation; nothing else of it.
+        """
 
     def training_tasks(self, t: int) -> Sequence[int]:
         """The tasks whose data are trained on at task `t`."""

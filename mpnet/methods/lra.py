@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from mpnet.benchmarks import Examples
 from mpnet.importance import Measure, Scale, learning_rates, uncertainty
 from mpnet.layers.moment import by_member
 from mpnet.methods._base import METHODS, NonNegative, Scales
@@ -53,7 +54,7 @@ class LearningRateAdaptation(VariationalMethod):
         pairs = zip(members, scales, strict=True)
         return [(p, scale) for m, scale in pairs for p in (m.mean, m.rho)]
 
-    def end_task(self, t: int) -> None:
+    def end_task(self, t: int, examples: Examples) -> None:
         """Remap all trunk parameters at once."""
         unsure = uncertainty(*self.trunk_posterior(), self.measure, self.scale)
         self.alpha.copy_(learning_rates(unsure, self.alpha_min, self.alpha_max))

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from mpnet.benchmarks import Examples
 from mpnet.importance import Measure, Scale, kl_weights, uncertainty
 from mpnet.methods._base import METHODS, NonNegative
 from mpnet.methods._variational import VariationalMethod
@@ -46,7 +47,7 @@ class PerParameterBayesianInference(VariationalMethod):
         """One weight per parameter."""
         return self.tau
 
-    def end_task(self, t: int) -> None:
+    def end_task(self, t: int, examples: Examples) -> None:
         """The posterior becomes the prior, and is held the tighter the more certain it is."""
         unsure = uncertainty(*self.trunk_posterior(), self.measure, self.scale)
         self.tau.copy_(kl_weights(unsure, self.tau_min, self.tau_max))

@@ -39,7 +39,7 @@ class Network(nn.Module):
         self.layers = layers
         self.input_shape = input_shape
         self.trunk = trunk.body
-        self.heads = nn.ModuleList(layers.linear(trunk.n_features, n) for n in n_classes)
+        self.heads = nn.ModuleList(layers.head(trunk.n_features, n) for n in n_classes)
         name_layers(self)
 
     def forward(self, x: Tensor, t: int) -> Any:

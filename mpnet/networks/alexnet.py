@@ -19,8 +19,8 @@ def alexnet(
 ) -> Trunk:
     """Three convolutions with 2x2 max-pooling, then two hidden layers of 2048 units.
 
-    Each convolution is followed by (batch norm,) ReLU, (dropout) and pooling. For 32x32 images the
-    kernels are 4, 3 and 2 wide and 1024 features reach the first hidden layer.
+    Each convolution is followed by (batch norm,) ReLU, (dropout,) pooling, (gate). For 32x32
+    images the kernels are 4, 3 and 2 wide and 1024 features reach the first hidden layer.
 
     Args:
         layers: the family to build from.
@@ -39,6 +39,7 @@ def alexnet(
         if rate := next(rates):
             modules.append(layers.dropout(rate))
         modules.append(layers.max_pool2d(2))
+        modules += layers.gate(n_out)
         channels, size = n_out, (size - kernel + 1) // 2
     modules.append(layers.flatten())
     n_in = channels * size * size
@@ -49,6 +50,7 @@ def alexnet(
         modules.append(layers.relu())
         if rate:
             modules.append(layers.dropout(rate))
+        modules += layers.gate(_HIDDEN)
         n_in = _HIDDEN
     return Trunk(layers.sequential(*modules), n_in)
 

@@ -20,7 +20,7 @@ def mlp(
     batch_norm: bool = False,
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0,
 ) -> Trunk:
-    """Hidden layers of linear, (batch norm,) ReLU, (dropout); the paper's has two of 800."""
+    """Hidden layers of linear, (batch norm,) ReLU, (dropout,) (gate); the paper's: two of 800."""
     if not hidden or any(n < 1 for n in hidden):
         raise ConfigError(
             f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}."
@@ -36,5 +36,6 @@ def mlp(
         modules.append(layers.relu())
         if dropout:
             modules.append(layers.dropout(dropout))
+        modules += layers.gate(n_out)
         n_in = n_out
     return Trunk(layers.sequential(*modules), n_in)

@@ -89,7 +89,7 @@ def _variance_and_errors(model: Network, task: Task) -> tuple[Tensor, Tensor]:
     """Variance of the predicted class's probability, and whether the prediction is wrong."""
     model.eval()
     variance, is_wrong = [], []
-    for x, y in task.batches(task.evaluation, 1000):
+    for x, y in task.examples(task.evaluation).batches(1000):
         p, var = model.layers.predict(model(x, 0))
         predicted = p.argmax(1)
         assert var is not None

@@ -3,9 +3,12 @@
 import pytest
 import torch
 
-from mpnet.benchmarks import TaskStream
+from mpnet.benchmarks import Examples, Split, TaskStream
 from mpnet.config import RunConfig
 from mpnet.errors import Dead, Diverged
+from mpnet.methods import Progress
+from mpnet.methods.ft import FineTuning
+from mpnet.networks import Network
 from mpnet.training import (
     EpochReport,
     TaskTrainer,
@@ -132,3 +135,76 @@ def _sorted_rows(x: torch.Tensor) -> torch.Tensor:
 def test_the_rate_warms_up_and_falls_as_asked(decay: str, step: int, share: float) -> None:
     settings = TrainingSettings(warmup_steps=10, decay=decay)  # type: ignore[arg-type]
     assert rate_share(step, 100, settings) == pytest.approx(share)
+
+
+class _Listening(FineTuning):
+    """Writes down what it is asked, and whether its trunk has a gradient then."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self.asked: list[str] = []
+        self.progress: list[Progress] = []
+
+    def begin_batch(self, progress: Progress) -> None:
+        self.asked.append("begin_batch")
+        self.progress.append(progress)
+
+    def after_backward(self, t: int) -> None:
+        self.asked.append("after_backward")
+        self.likelihood = [p.grad.clone() for p in self.network.trunk_parameters()]
+        self.before = [p.detach().clone() for p in self.network.trunk_parameters()]
+
+    def add_penalty_gradient(self, t: int) -> None:
+        self.asked.append("add_penalty_gradient")
+        for p, gradient in zip(self.network.trunk_parameters(), self.likelihood, strict=True):
+            assert torch.equal(p.grad, gradient)
+
+    def after_step(self, t: int) -> None:
+        self.asked.append("after_step")
+        pairs = zip(self.network.trunk_parameters(), self.before, strict=True)
+        assert not any(torch.equal(p, before) for p, before in pairs)
+
+    def end_task(self, t: int, examples: Examples) -> None:
+        self.asked.append("end_task")
+        self.examples, self.was_training = examples, self.training
+
+
+@pytest.fixture(scope="module")
+def listening() -> tuple[_Listening, TaskStream]:
+    """A method after two epochs of the first task."""
+    config = digits_run()
+    stream = config.build_stream()
+    method = _Listening(config.build_method(stream).network)
+    train_task(method, stream, 0, config.training, torch.Generator().manual_seed(0))
+    return method, stream
+
+
+def test_a_method_is_asked_in_order(listening: tuple[_Listening, TaskStream]) -> None:
+    step = ["begin_batch", "after_backward", "add_penalty_gradient", "after_step"]
+    method, _ = listening
+    assert method.asked == step * (len(method.asked) // 4) + ["end_task"]
+
+
+def test_progress_starts_anew_with_every_epoch_and_goes_on_over_the_task(
+    listening: tuple[_Listening, TaskStream],
+) -> None:
+    method, _ = listening
+    n = len(method.progress) // 2
+    assert [p.epoch for p in method.progress] == [i / n for i in range(n)] * 2
+    assert [p.task for p in method.progress] == [i / (2 * n) for i in range(2 * n)]
+
+
+def test_a_finished_task_shows_its_training_images_and_no_others(
+    listening: tuple[_Listening, TaskStream],
+) -> None:
+    method, stream = listening
+    assert not method.was_training
+    assert method.examples.split is stream[0].train
+
+
+@pytest.mark.parametrize(("n", "length"), [(None, 7), (9, 7), (7, 7), (3, 3), (1, 1)])
+def test_thinned_examples_are_spread_evenly(n: int | None, length: int) -> None:
+    train = digits_run().build_stream()[0].train
+    split = Split(train.pool, train.index[:7], torch.arange(7))
+    labels = Examples(split, lambda x: x).thinned(n).split.labels  # type: ignore[arg-type]
+    assert labels.tolist() == [i * 7 // length for i in range(length)]

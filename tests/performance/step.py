@@ -5,13 +5,12 @@
 
 Batch 500, fused Adam, KL included; timed interleaved in one process, medians. Memory is the growth
 of the resident set in a process of its own. Prints a table and one JSON line: `ratio` and
-`memory_ratio` are ours over the twin's (at most 3 wanted), `bbb10_speedup` is the time of
-Bayes-by-backprop with ten samples over ours.
+`memory_ratio` are ours over the twin's (at most 3 wanted), `bbb10_speedup` is the time of method
+`bbb` with ten samples over ours.
 """
 
 import argparse
 import json
-import math
 import multiprocessing
 import re
 import statistics
@@ -20,12 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor, nn
-from torch.distributions import Normal
-from torch.func import functional_call
+from torch import Tensor
 
 from mpnet.allocator import keep_freed_memory
 from mpnet.layers import LayerFamily
@@ -37,6 +33,8 @@ from mpnet.layers.moment import (
     validation,
 )
 from mpnet.layers.plain import PlainLayers
+from mpnet.layers.sampled import SampledLayers
+from mpnet.methods.bbb import BayesByBackprop
 from mpnet.networks import Network, build_network
 
 SHAPES = {"mlp": (1, 28, 28), "alexnet": (3, 32, 32)}
@@ -91,37 +89,18 @@ def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 
 def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
-    """Bayes-by-backprop (Blundell 2015): ten weight samples a step, scale-mixture prior."""
-    model = build_network(network, PlainLayers(), SHAPES[network], [N_CLASSES])
-    means = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
-    rhos = {name: nn.Parameter(torch.full_like(p, -6.0)) for name, p in means.items()}
-    optimiser = torch.optim.Adam([*means.values(), *rhos.values()], lr=1e-3, fused=True)
-
-    def sample() -> tuple[dict[str, Tensor], Tensor]:
-        weights, complexity = {}, torch.zeros(())
-        for name, mean in means.items():
-            sigma = F.softplus(rhos[name])
-            weights[name] = mean + sigma * torch.randn_like(mean)
-            log_q = Normal(mean, sigma, validate_args=False).log_prob(weights[name]).sum()
-            complexity = complexity + log_q - log_mixture(weights[name])
-        return weights, complexity
+    """The step that `mpnet.training` takes with method bbb and ten samples."""
+    layers = SampledLayers(samples=N_SAMPLES)
+    model, optimiser = build(network, layers)
+    method = BayesByBackprop(model, tau=TAU)
 
     def step() -> None:
         optimiser.zero_grad()
-        for _ in range(N_SAMPLES):
-            weights, complexity = sample()
-            nll = F.cross_entropy(functional_call(model, weights, (x, 0)), y)
-            ((nll + TAU * complexity) / N_SAMPLES).backward()
+        layers.nll(model(x, 0), y).backward()
+        method.add_penalty_gradient(0)
         optimiser.step()
 
     return step
-
-
-def log_mixture(weights: Tensor) -> Tensor:
-    """Log-density under 0.25 N(0, 1) + 0.75 N(0, exp(-6)^2), the prior of UCB."""
-    wide = Normal(0.0, 1.0, validate_args=False).log_prob(weights) + math.log(0.25)
-    narrow = Normal(0.0, math.exp(-6), validate_args=False).log_prob(weights) + math.log(0.75)
-    return torch.logaddexp(wide, narrow).sum()
 
 
 STEPS = {"moment": moment_step, "twin": twin_step, "bbb10": bbb_step}

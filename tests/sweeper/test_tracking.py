@@ -7,8 +7,10 @@ import shutil
 import socket
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -89,6 +91,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def _install(monkeypatch: pytest.MonkeyPatch, lost: list[str], away: threading.Event) -> None:
     connect = _store.connect
     monkeypatch.setattr(_delivery, "connect", lambda uri: Faulty(connect(uri), lost, away))
+    monkeypatch.setattr(tracking, "_FIRST_SECONDS", 0.0)
     monkeypatch.setattr(tracking, "_FLUSH_SECONDS", 0.02)
     monkeypatch.setattr(tracking, "_CLOSING_PAUSE", 0.02)
 
@@ -574,6 +577,16 @@ def test_an_empty_twin_of_a_run_is_removed(sweep: Tracking) -> None:
     assert [r.info.run_id for r in client.search_runs(*query)] == [twin.info.run_id]
 
 
+def test_a_store_that_is_away_is_a_connection_error(sweep: Tracking, tmp_path: Path) -> None:
+    nobody = replace(sweep, uri=f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
+        run_ids(nobody)
+    with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
+        close_left_over(nobody, {})
+    with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
+        opened(nobody.uri, tmp_path)
+
+
 def test_runs_of_other_sweeps_are_left_alone(sweep: Tracking, uri: str, tmp_path: Path) -> None:
     other = opened(uri, tmp_path, "s2")
     log = log_of(other, "b")
@@ -626,6 +639,58 @@ def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.Monke
         found = fault(f"http://127.0.0.1:{server.getsockname()[1]}")
     assert found is not None
     assert "but does not within" in found
+
+
+class Locked(BaseHTTPRequestHandler):
+    """A server that lets only `me` in, and has nothing for them."""
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        is_me = self.headers.get("Authorization") == "Basic " + b64encode(b"me:right").decode()
+        body = b"{}" if is_me else b"You are not authenticated."
+        self.send_response(200 if is_me else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = _answer
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def locked() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Locked) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_credentials_come_from_the_environment(
+    locked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "me")
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "right")
+    assert fault(locked) is None
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "wrong")
+    said = fault(locked)
+    assert said is not None
+    assert "401" in said
+    assert "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD" in said
+
+
+def test_records_outlive_wrong_credentials(
+    sweep: Tracking, locked: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = log_of(replace(sweep, uri=locked))
+    log_steps(log, range(5))
+    begin = time.monotonic()
+    log.close("FINISHED", patience=60)
+    assert time.monotonic() - begin < 30
+    assert "401" in caplog.text
+    assert deliver_outbox(sweep) == 0
+    assert steps(sweep) == list(range(5))
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:

@@ -1,4 +1,4 @@
-"""The paper's methods: what each of them keeps from moving, and how."""
+"""The paper's methods and the baselines: what each of them keeps from moving, and how."""
 
 import pytest
 import torch
@@ -65,12 +65,14 @@ def test_a_heavy_kl_holds_the_trunk() -> None:
     assert shift(1e-1) < 0.5 * shift(1e-9)
 
 
+@pytest.mark.parametrize("name", ["ff", "plain_ff"])
 @pytest.mark.parametrize("batch_norm", [False, True])
-def test_feature_freezing_forgets_nothing_at_all(batch_norm: bool) -> None:
+def test_feature_freezing_forgets_nothing_at_all(name: str, batch_norm: bool) -> None:
     network = {"name": "mlp", "hidden": [16], "batch_norm": batch_norm}
-    assert bwt(run(digits_run("ff", network=network)).R) == 0
+    assert bwt(run(digits_run(name, network=network)).R) == 0
 
 
-def test_joint_training_trains_on_all_tasks_so_far() -> None:
-    method = trained(digits_run("jt"), 0)
+@pytest.mark.parametrize("name", ["jt", "plain_jt"])
+def test_joint_training_trains_on_all_tasks_so_far(name: str) -> None:
+    method = trained(digits_run(name), 0)
     assert list(method.training_tasks(2)) == [0, 1, 2]

@@ -4,19 +4,23 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
+from mpnet.layers.gated import GatedLayers
 from mpnet.layers.moment import MomentLayers, gaussian_parameters
 from mpnet.layers.plain import PlainLayers
+from mpnet.layers.sampled import SampledLayers, UnitSampledLayers
 from mpnet.networks import NETWORKS, Network, build_network
 
 N_CLASSES = [2, 5, 3]
 SHAPE = (1, 20, 20)  # the smallest images that every network takes
 
 all_networks = pytest.mark.parametrize("name", list(NETWORKS))
-all_families = pytest.mark.parametrize("family", [MomentLayers, PlainLayers])
+all_families = pytest.mark.parametrize(
+    "family", [MomentLayers, PlainLayers, GatedLayers, SampledLayers, UnitSampledLayers]
+)
 both_norms = pytest.mark.parametrize("batch_norm", [False, True], ids=["", "batch norm"])
 
 
@@ -25,11 +29,6 @@ def build(
 ) -> Network:
     """The network on small images, three tasks."""
     return build_network(name, family(), SHAPE, N_CLASSES, batch_norm=batch_norm, **options)
-
-
-def mean_of(output: object) -> Tensor:
-    """The tensor of logits in a family's value."""
-    return output if isinstance(output, Tensor) else output.mean
 
 
 def n_parameters(module: nn.Module) -> int:
@@ -44,11 +43,12 @@ def n_parameters(module: nn.Module) -> int:
 @all_families
 @both_norms
 @pytest.mark.parametrize("t", range(len(N_CLASSES)))
-def test_a_head_gives_one_logit_per_class_of_its_task(
+def test_a_head_gives_one_probability_per_class_of_its_task(
     name: str, family: type, batch_norm: bool, t: int
 ) -> None:
-    out = build(name, family, batch_norm=batch_norm)(torch.randn(2, *SHAPE), t)
-    assert mean_of(out).shape == (2, N_CLASSES[t])
+    network = build(name, family, batch_norm=batch_norm)
+    prediction = network.layers.predict(network(torch.randn(2, *SHAPE), t))
+    assert prediction.probabilities.shape == (2, N_CLASSES[t])
 
 
 @all_networks

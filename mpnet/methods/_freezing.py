@@ -1,0 +1,29 @@
+"""Freezing of the trunk after the first task, for networks of every family."""
+
+from typing import Self
+
+from torch import nn
+
+from mpnet.methods._base import Method
+
+
+class FrozenTrunk(Method):
+    """The trunk, its batch-norm statistics included, stays as task 1 left it."""
+
+    is_frozen = False
+
+    def begin_task(self, t: int) -> None:
+        """Freeze from the second task on."""
+        self.is_frozen = t > 0
+        self.network.trunk.requires_grad_(not self.is_frozen)
+
+    def train(self, mode: bool = True) -> Self:
+        """A frozen trunk stays in evaluation mode: running statistics would drift otherwise."""
+        super().train(mode)
+        if self.is_frozen:
+            self.network.trunk.eval()
+        return self
+
+    def trained_parameters(self, t: int) -> list[nn.Parameter]:
+        """The new head alone once the trunk is frozen."""
+        return [p for p in super().trained_parameters(t) if p.requires_grad]

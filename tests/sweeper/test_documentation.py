@@ -1,0 +1,24 @@
+"""What search_spaces/README.md says is what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sweeper.reading import parse_yaml
+from sweeper.space import KINDS
+from sweeper.sweep import SelectSettings, SweepSettings, parse_sweep
+
+TEXT = (Path(__file__).parents[2] / "search_spaces" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "key", [*SweepSettings.model_fields, *SelectSettings.model_fields, *KINDS]
+)
+def test_every_key_is_described(key: str) -> None:
+    assert f"`{key}`" in TEXT
+
+
+def test_the_example_is_a_sweep() -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+    assert parse_sweep(parse_yaml(example), "example").n_trials == 32

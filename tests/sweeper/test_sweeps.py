@@ -1,0 +1,164 @@
+"""Every way to search, for real: schedulers, Pareto fronts, repeats, failures, budgets."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sweeper.report.__main__ import main as report
+from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree, kill
+
+pytestmark = pytest.mark.slow
+
+
+def test_two_objectives_and_repeats(tmp_path: Path) -> None:
+    command = Command(
+        tmp_path,
+        "sweep.objective=[acc, bwt]",
+        "sweep.sampler=nsga2",
+        "sweep.repeats=2",
+        "run.epochs=2",
+    )
+    command.run()
+    assert [trial.seeds for trial in command.finished()] == [(0, 1)] * 3
+    assert [trial.seeds for trial in command.finished("test")] == [(2,), (3,)]
+    trial = command.finished()[0]
+    means = [sum(row for row in R[-1] if row is not None) / len(R) for R in trial.R]
+    assert trial.metrics["acc"] == pytest.approx(sum(means) / 2)
+    assert report([str(command.folder)]) == 0
+
+
+@pytest.mark.parametrize("scheduler", ["asha", "median"])
+def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
+    command = Command(
+        tmp_path,
+        f"sweep.scheduler={scheduler}",
+        "sweep.trials=8",
+        "space.training.learning_rate={grid: [1e-3, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 7e-6]}",
+        "sweep.sampler=grid",
+        "space.method.tau_max={grid: [1e-4]}",
+        "sweep.concurrency=1",
+    )
+    command.run()
+    states = Counter(trial.state for trial in command.trials())
+    assert states["stopped"] > 0
+    assert states["finished"] + states["stopped"] == 8
+    assert all(len(trial.R[0]) == 5 for trial in command.finished())
+    winner = command.finished("test")[0].values["configuration"]
+    assert winner in {trial.number for trial in command.finished()}
+    assert_ledger_and_mlflow_agree(command)
+
+
+def test_a_diverging_trial_is_recorded_with_its_reason_and_stops_nothing(tmp_path: Path) -> None:
+    command = Command(
+        tmp_path,
+        "space.training.learning_rate={grid: [1e-3, 1e30, 2e-3]}",
+        "space.method.tau_max={grid: [1e-4]}",
+        "sweep.sampler=grid",
+    )
+    printed = command.run()
+    (failed,) = [trial for trial in command.trials() if trial.state == "failed"]
+    assert failed.values["training.learning_rate"] == 1e30
+    assert "the loss must stay finite" in (failed.reason or "")
+    assert "failed" in printed
+    assert len(command.finished()) == 2
+    assert_ledger_and_mlflow_agree(command)
+
+
+def test_no_improvement_ends_a_sweep(tmp_path: Path) -> None:
+    command = Command(tmp_path, "sweep.trials=50", "sweep.patience=2", "run.epochs=1")
+    command.run()
+    assert 3 <= len(command.finished()) < 50
+
+
+def test_out_of_time_the_best_so_far_are_selected_and_more_time_goes_on(tmp_path: Path) -> None:
+    command = Command(tmp_path, "sweep.hours=0.01", "sweep.trials=30")
+    printed = command.run()
+    assert "Out of time" in printed
+    assert len(command.finished("test")) == 2
+    assert "running" not in {trial.state for trial in command.trials()}
+    assert len(command.finished()) < 30
+    command.run("--resume", "sweep.hours=1")
+    assert len(command.finished()) == 30
+    assert_ledger_and_mlflow_agree(command)
+
+
+def test_one_at_a_time_the_same_seed_gives_the_same_sweep(tmp_path: Path) -> None:
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        command = Command(tmp_path / name, "sweep.concurrency=1", "sweep.sampler=tpe")
+        command.run()
+        found.append([(trial.values, trial.R) for trial in command.finished()])
+    assert found[0] == found[1]
+
+
+class Server:
+    """A real MLflow server."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.folder, self.uri = folder, f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        store = f"sqlite:///{self.folder}/server.db"
+        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store]
+        places = ["--artifacts-destination", str(self.folder / "artifacts")]
+        address = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
+        self.process = subprocess.Popen(
+            [*command, *places, *address],
+            env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.2)
+        raise AssertionError("the server does not answer")
+
+    def stop(self) -> None:
+        os.killpg(self.process.pid, 9)
+        self.process.wait()
+
+
+def test_a_tracking_server_that_is_away_for_a_minute_loses_nothing(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    try:
+        command = Command(tmp_path, f"sweep.tracking_uri={server.uri}", "sweep.trials=6")
+        process = command.start()
+        command.wait_for(lambda: command.has_begun(1))
+        server.stop()
+        time.sleep(60)
+        server.start()
+        printed, _ = process.communicate(timeout=900)
+        assert process.returncode == 0, printed
+        assert len(command.finished()) == 6
+        command.run("--resume")
+        assert_ledger_and_mlflow_agree(command, server.uri)
+    finally:
+        server.stop()
+
+
+def test_two_drivers_do_not_work_on_one_sweep(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    process = command.start()
+    command.wait_for(lambda: command.has_begun(0))
+    assert "only one process may run a sweep" in command.run("--resume", code=2)
+    assert "Trials, the best first" in command.run("--status")
+    kill(process.pid)
+    process.wait()
