@@ -111,7 +111,8 @@ def ranking_table(
     for place, trial in enumerate(best[:most], start=1):
         reached = (_percent(trial.metrics["acc"]), _percent(trial.metrics["bwt"], "+"))
         cells = [Text(_short(trial.values.get(path, ""))) for path in paths]
-        row = (str(place), str(trial.number), *reached, *cells, duration(trial.seconds))
+        head = (str(place), str(trial.number), *reached)
+        row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
     counts = _counted(trials)
     hidden = f"{len(best) - most} more finished; " if len(best) > most else ""
