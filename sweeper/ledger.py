@@ -23,7 +23,6 @@ from filelock import FileLock
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.storages.journal._file import BaseJournalFileLock
-from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.errors import SweepError
@@ -165,9 +164,10 @@ class Ledger:
 
     def _study(self, search: Search) -> optuna.Study:
         if search.stage not in self._names():
-            directions = [StudyDirection.MAXIMIZE] * len(search.objective)
             optuna.create_study(
-                study_name=search.stage, storage=self.storage, directions=directions
+                study_name=search.stage,
+                storage=self.storage,
+                directions=["maximize"] * len(search.objective),
             )
         study = self._load(search.stage)
         # The same seed on a study that has trials would draw the same points again.

@@ -147,7 +147,7 @@ class _Service:
 
     def is_finished(self) -> bool:
         """Whether search and reruns of just this sweep are done."""
-        if self.options.plan_only or not (self.folder / JOURNAL).exists():
+        if self.options.plan_only or not has_begun(self.folder):
             return False
         ledger = open_ledger(self.folder)
         if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
@@ -180,6 +180,9 @@ class _Service:
                 self.share = self._shared([(trial.n_cpus(), trial.n_gpus())])
         except SweepError as error:
             faults.append(str(error))
+        for folder in self.sweep.settings.warm_start:
+            if not has_begun(Path(folder)):
+                faults.append(f"sweep.warm_start: {folder}: must be the folder of a sweep.")
         if wrong := storage.fault(self.storage):
             faults.append(f"sweep.storage: {wrong}")
         if wrong := tracking.fault(self.uri):
@@ -193,7 +196,7 @@ class _Service:
 
     def plan(self) -> Plan:
         """What will be done, and what it will take."""
-        records = Ledger(self.folder).records() if (self.folder / JOURNAL).exists() else []
+        records = Ledger(self.folder).records() if has_begun(self.folder) else []
         n_over = sum(record.state in _STATUS for record in records)
         seconds, source = self._cost(finished(records))
         share = f"{self.share.cpu:g} CPUs and {self.share.gpu:g} GPUs"

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from pyarrow import fs
 
-from sweeper.errors import SweepError
-
 MEMORY = "trial.json"
 STATE = "checkpoint.pt"
 
@@ -95,14 +93,3 @@ def _copy(storage: str, place: str, folder: Path) -> bool:
     except OSError:  # deleted, or written, while we look: the next older one will do
         return False
     return is_whole(folder)
-
-
-def checked(storage: str) -> str:
-    """The storage, if it can be used.
-
-    Raises:
-        SweepError: it cannot.
-    """
-    if found := fault(storage):
-        raise SweepError(f"sweep.storage: {found}")
-    return storage

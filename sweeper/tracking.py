@@ -24,7 +24,7 @@ from sweeper._store import fault as fault
 _log = logging.getLogger(__name__)
 
 _FIRST_SECONDS = 0.5  # a trial that is over by then is sent in one go
-_FLUSH_SECONDS = 5.0
+_FLUSH_SECONDS = 10.0
 _LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
 _CLOSING_PAUSE = 1.0  # the same, while somebody waits
 _BATCH = 1000

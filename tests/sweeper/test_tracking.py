@@ -465,10 +465,13 @@ def test_a_record_that_comes_twice_changes_nothing(sweep: Tracking) -> None:
     assert steps(sweep) == list(range(5))
 
 
-def test_a_resumed_trial_takes_its_record_out_of_the_outbox(sweep: Tracking) -> None:
+def test_a_resumed_trial_takes_its_record_out_of_the_outbox(
+    sweep: Tracking, away: threading.Event
+) -> None:
     path = leave_record(sweep, range(5))
     content = path.read_bytes()
     log = log_of(sweep)
+    wait_until(lambda: log.pending() == [])
     log_steps(log, range(3, 8))
     log.close("FINISHED")
     assert not path.exists()
