@@ -1,6 +1,8 @@
 """Which trials are better: pure functions of their records."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 
 from sweeper.records import TrialRecord
 
@@ -31,15 +33,24 @@ def ranked(trials: Sequence[TrialRecord], objective: Sequence[str]) -> list[Tria
 
 
 def _fronts(points: set[Point]) -> dict[Point, int]:
-    """How many points stand in a chain above each: 0 on the Pareto front.
+    """Which front each point belongs to: 0 is the Pareto front, 1 the front of the rest, ...
 
-    What dominates a point is larger in the order of tuples too, so it has been seen before.
+    What dominates a point is larger in the order of tuples too, so it has been seen before; and
+    where one front has such a point, all before it have one, so the place can be bisected.
     """
-    depths: dict[Point, int] = {}
+    fronts: list[list[Point]] = []
+    places: dict[Point, int] = {}
     for point in sorted(points, reverse=True):
-        above = [depth for other, depth in depths.items() if _dominates(other, point)]
-        depths[point] = max(above, default=-1) + 1
-    return depths
+        place = bisect_left(fronts, True, key=partial(_has_room, point=point))
+        if place == len(fronts):
+            fronts.append([])
+        fronts[place].append(point)
+        places[point] = place
+    return places
+
+
+def _has_room(front: list[Point], point: Point) -> bool:
+    return not any(_dominates(other, point) for other in reversed(front))
 
 
 def _point(trial: TrialRecord, metrics: Sequence[str]) -> Point:

@@ -180,6 +180,9 @@ class _Service:
                 self.share = self._shared([(trial.n_cpus(), trial.n_gpus())])
         except SweepError as error:
             faults.append(str(error))
+        for folder in self.sweep.settings.warm_start:
+            if not has_begun(Path(folder)):
+                faults.append(f"sweep.warm_start: {folder}: must be the folder of a sweep.")
         if wrong := storage.fault(self.storage):
             faults.append(f"sweep.storage: {wrong}")
         if wrong := tracking.fault(self.uri):

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from pyarrow import fs
 
-from sweeper.errors import SweepError
-
 MEMORY = "trial.json"
 STATE = "checkpoint.pt"
 
@@ -34,7 +32,7 @@ def fault(storage: str) -> str | None:
         with files.open_input_stream(f"{root}/{name}") as stream:
             is_same = stream.read() == b"probe"
         files.delete_file(f"{root}/{name}")
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, NotImplementedError) as error:
         return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
     return None if is_same else f"{storage}: must give back what was written, but did not."
 
@@ -95,14 +93,3 @@ def _copy(storage: str, place: str, folder: Path) -> bool:
     except OSError:  # deleted, or written, while we look: the next older one will do
         return False
     return is_whole(folder)
-
-
-def checked(storage: str) -> str:
-    """The storage, if it can be used.
-
-    Raises:
-        SweepError: it cannot.
-    """
-    if found := fault(storage):
-        raise SweepError(f"sweep.storage: {found}")
-    return storage

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,15 @@ def share(asked: Resources, concurrency: int | None, machine: list[tuple[float, 
     Raises:
         SweepError: no node has what a trial asks for, so that it would wait for ever.
     """
+    if asked.cpu == 0 and asked.gpu == 0:
+        raise SweepError(
+            "sweep.resources: a trial must be given some CPU or GPU, but got 0 and 0."
+        )
+    if asked.gpu != "auto" and asked.gpu > 1 and asked.gpu % 1:
+        raise SweepError(
+            "sweep.resources.gpu: must be a fraction of one GPU or a whole number of them, but "
+            f"got {asked.gpu:g}."
+        )
     n_gpus = sum(gpus for _, gpus in machine)
     gpu = float(n_gpus > 0) if asked.gpu == "auto" else asked.gpu
     cpu = _auto_cpu(gpu, machine) if asked.cpu == "auto" else asked.cpu
@@ -105,10 +115,15 @@ def _auto_cpu(gpu: float, machine: list[tuple[float, float]]) -> float:
 
 
 def _n_fitting(cpu: float, gpu: float, cpus: float, gpus: float) -> int:
-    by_cpu = cpus // cpu if cpu else 1_000
+    by_cpu = _n_parts(cpus, cpu) if cpu else 1_000
     if gpu and gpu < 1:
-        return int(min(by_cpu, gpus * (1 // gpu)))
-    return int(min(by_cpu, gpus // gpu if gpu else by_cpu))
+        return min(by_cpu, int(gpus) * _n_parts(1, gpu))
+    return min(by_cpu, _n_parts(gpus, gpu) if gpu else by_cpu)
+
+
+def _n_parts(whole: float, part: float) -> int:
+    """Ten parts of 0.1 are a whole, whatever `1 // 0.1` says; Ray counts in ten-thousandths."""
+    return round(whole * 10_000) // max(1, round(part * 10_000))
 
 
 class _Search(OptunaSearch):
@@ -189,9 +204,12 @@ class _Search(OptunaSearch):
 
 
 def _reason(trial: Trial) -> str:
-    """The last line of what Ray says, which holds the error itself."""
-    lines = str(trial.get_error() or "the worker died").strip().splitlines()
-    return lines[-1].strip()
+    """The line of what Ray says that holds the error itself."""
+    tries = re.split(r"^Failure # .*$", str(trial.get_error() or ""), flags=re.MULTILINE)
+    lines = tries[-1].strip().splitlines() or ["the worker died"]
+    # A traceback ends with it; where a worker or its memory is gone, hints follow it.
+    is_traceback = any(line.startswith("  File ") for line in lines)
+    return lines[-1 if is_traceback else 0].strip()
 
 
 def run(

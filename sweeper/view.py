@@ -21,14 +21,14 @@ _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "
 
 def duration(seconds: float) -> str:
     """As a person would say it: 42 s, 7 min, 3 h 20 min, 2 d 4 h."""
-    minutes, hours = round(seconds / 60), seconds / 3600
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
     if seconds < 90:
         return f"{seconds:.0f} s"
-    if hours < 2:
+    if minutes < 120:
         return f"{minutes} min"
     if hours < 48:
         return f"{minutes // 60} h {minutes % 60:02d} min"
-    return f"{hours // 24:.0f} d {hours % 24:.0f} h"
+    return f"{hours // 24} d {hours % 24} h"
 
 
 def shown(values: Mapping[str, Any]) -> str:
@@ -79,7 +79,8 @@ class Plan:
 
 def plan_table(plan: Plan) -> Table:
     """The plan, a line for each thing that a person wants to know before it starts."""
-    table = Table(title=f"Plan of {plan.name}", show_header=False, title_justify="left")
+    title = Text(f"Plan of {plan.name}")
+    table = Table(title=title, show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     done = plan.trials - plan.left
@@ -91,7 +92,7 @@ def plan_table(plan: Plan) -> Table:
     table.add_row("devices", f"{plan.at_once} trials at once, each with {plan.share}")
     table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
     for name, place in plan.places.items():
-        table.add_row(name, place)
+        table.add_row(name, Text(place))
     return table
 
 
@@ -105,12 +106,13 @@ def ranking_table(
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     paths = list(dict.fromkeys(path for trial in best[:most] for path in trial.values))
     for path in paths:
-        table.add_column(path.rsplit(".", 1)[-1], justify="right")
+        table.add_column(Text(path.rsplit(".", 1)[-1]), justify="right")
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
         reached = (_percent(trial.metrics["acc"]), _percent(trial.metrics["bwt"], "+"))
-        cells = [_short(trial.values[path]) if path in trial.values else "" for path in paths]
-        row = (str(place), str(trial.number), *reached, *cells, duration(trial.seconds))
+        cells = [Text(_short(trial.values.get(path, ""))) for path in paths]
+        head = (str(place), str(trial.number), *reached)
+        row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
     counts = _counted(trials)
     hidden = f"{len(best) - most} more finished; " if len(best) > most else ""
@@ -157,6 +159,7 @@ class View:
         self.start = time.monotonic()
         self.running: dict[int, dict[str, Any]] = {}
         self.records: dict[int, TrialRecord] = {r.number: r for r in study.records()}
+        self.best = ranked(list(self.records.values()), study.search.objective)[:1]
         self.n_before = self._n_over()
         self.live = Live(self, console=console, refresh_per_second=4, transient=True)
 
@@ -182,9 +185,11 @@ class View:
     def ended(self, number: int, state: State) -> None:
         """A trial is over."""
         self.running.pop(number, None)
-        self.records[number] = self.study.record(number)
+        self.records[number] = record = self.study.record(number)
+        self.best = ranked([*self.best, record], self.study.search.objective)[:1]
         if not self.console.is_terminal:
-            self.console.print(self._line(self.records[number]), soft_wrap=True, highlight=False)
+            line = self._line(record)
+            self.console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
     def _line(self, record: TrialRecord) -> str:
         reached = record.reason or ""
@@ -192,7 +197,7 @@ class View:
             acc, bwt = record.metrics["acc"], record.metrics["bwt"]
             reached = f"ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
         place = f"{self._n_over()}/{self.study.search.n_trials}"
-        head = f"[{self.title} {place}]".replace("[", r"\[")
+        head = f"[{self.title} {place}]"
         left = f"  ({duration(self._seconds_left())} left)" if self.study.n_left else ""
         return (
             f"{head} trial {record.number} {record.state}: {reached}  {shown(record.values)}{left}"
@@ -220,12 +225,12 @@ class View:
         return f"about {duration(seconds)} left" if seconds else "time left: after the first trial"
 
     def _best(self) -> Text:
-        best = ranked(list(self.records.values()), self.study.search.objective)[:1]
-        if not best:
+        if not self.best:
             return Text("no trial has finished yet", style="dim")
-        acc, bwt = best[0].metrics["acc"], best[0].metrics["bwt"]
+        best = self.best[0]
+        acc, bwt = best.metrics["acc"], best.metrics["bwt"]
         found = f"best so far: ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
-        return Text(f"{found}  trial {best[0].number}  {shown(best[0].values)}", style="green")
+        return Text(f"{found}  trial {best.number}  {shown(best.values)}", style="green")
 
     def _running_table(self) -> Table:
         table = Table.grid(padding=(0, 2))

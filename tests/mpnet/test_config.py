@@ -108,3 +108,32 @@ def test_an_override_that_cannot_be_applied_is_named(tmp_path: Path, override: s
     file.write_text("run: {seed: 1}\n")
     with pytest.raises(ConfigError, match=override.split("=")[0]):
         load_run(file, [override])
+
+
+def test_settings_of_the_training_may_stand_in_the_run_itself() -> None:
+    config = parse_run({"epochs": 3, "batch_size": 7, "training": {"learning_rate": 0.5}})
+    assert (config.training.epochs, config.training.batch_size) == (3, 7)
+    assert config.training.learning_rate == 0.5
+
+
+def test_the_short_form_wins_so_that_an_override_has_its_way() -> None:
+    assert parse_run({"epochs": 3, "training": {"epochs": 250}}).training.epochs == 3
+
+
+def test_a_run_is_the_same_in_its_short_form() -> None:
+    long, short = parse_run({"training": {"epochs": 3}}), parse_run({"epochs": 3})
+    assert short.identity() == long.identity()
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"epochs": 0}, "run.training.epochs: input should be greater than or equal to 1"),
+        ({"epoch": 3}, "run.epoch: a run has no parameter 'epoch'"),
+        ({"epochs": 3, "training": 5}, "run.training: "),
+    ],
+)
+def test_a_fault_of_the_short_form_is_named_too(raw: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_run(raw)
+    assert message in str(error.value)

@@ -460,16 +460,16 @@ def test_a_finished_sweep_has_nothing_left(tmp_path: Path) -> None:
 
 
 def test_a_large_ledger_is_still_quick(tmp_path: Path) -> None:
-    sweep = swept(FLOATS, sampler="random", trials=2100)
+    sweep = swept(FLOATS, sampler="random", trials=1100)
     study = opened(tmp_path, sweep)
     study.study.add_trials(
         optuna.create_trial(
-            params={"x": i / 2000},
+            params={"x": i / 1000},
             distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
             value=0.5,
             user_attrs={"outcome": outcome(0.5)},
         )
-        for i in range(2000)
+        for i in range(1000)
     )
     again = opened(tmp_path, sweep)
     began = time.process_time()

@@ -1,5 +1,10 @@
 """Which trials are better, by hand."""
 
+import time
+from random import Random
+
+import pytest
+
 from sweeper.ranking import pareto_front, ranked
 from sweeper.records import TrialRecord
 
@@ -41,3 +46,34 @@ def test_several_objectives_rank_front_by_front() -> None:
 
 def test_nothing_is_ranked_without_trials() -> None:
     assert ranked([], ["acc"]) == []
+
+
+def naively_ranked(trials: list[TrialRecord], metrics: list[str]) -> list[list[int]]:
+    """Front after front, by comparing everything with everything."""
+    fronts = []
+    while trials:
+        front = pareto_front(trials, metrics)
+        fronts.append(sorted(numbers(front)))
+        trials = [trial for trial in trials if trial not in front]
+    return fronts
+
+
+@pytest.mark.parametrize("metrics", [["acc"], ["acc", "bwt"], ["bwt", "acc"]])
+def test_fronts_are_those_that_are_found_by_taking_one_away_after_another(
+    metrics: list[str],
+) -> None:
+    random = Random(0)
+    trials = [trial(i, random.randrange(12) / 12, -random.randrange(12) / 12) for i in range(80)]
+    order = numbers(ranked(trials, metrics))
+    for front in naively_ranked(trials, metrics):
+        assert sorted(order[: len(front)]) == front
+        order = order[len(front) :]
+
+
+@pytest.mark.parametrize("metrics", [["acc"], ["acc", "bwt"]])
+def test_thousands_of_trials_are_ranked_at_once(metrics: list[str]) -> None:
+    random = Random(0)
+    trials = [trial(i, random.random(), random.random()) for i in range(3000)]
+    began = time.process_time()
+    assert len(ranked(trials, metrics)) == 3000
+    assert time.process_time() - began < 2.0

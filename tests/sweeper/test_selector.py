@@ -1,0 +1,71 @@
+"""Which trials are rerun on the test sets, by hand."""
+
+from typing import Any
+
+import pytest
+
+from sweeper.errors import SweepError
+from sweeper.records import State, TrialRecord
+from sweeper.selector import reruns, select
+from sweeper.sweep import Sweep, parse_sweep
+
+
+def trial(number: int, acc: float, bwt: float = 0.0, state: State = "finished") -> TrialRecord:
+    return TrialRecord(number, f"k{number}", {}, state, {"acc": acc, "bwt": bwt})
+
+
+def sweep_of(run: dict[str, Any] | None = None, trials: int = 9, **select: Any) -> Sweep:
+    blocks = {
+        "run": run or {},
+        "space": {"x": {"uniform": [0, 1]}},
+        "sweep": {"trials": trials, "repeats": 2},
+        "select": select,
+    }
+    return parse_sweep(blocks, "s")
+
+
+TRIALS = [trial(0, 0.7, -0.1), trial(1, 0.9, -0.3), trial(2, 0.8, -0.2)]
+BETTER_BUT_NOT_FINISHED = [trial(3, 1.0, state="stopped"), trial(4, 1.0, state="failed")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "numbers"),
+    [
+        ({}, [1]),
+        ({"top": 2}, [1, 2]),
+        ({"top": 0}, []),
+        ({"top": 9}, [1, 2, 0]),
+        ({"top": 2, "objective": "bwt"}, [0, 2]),
+        ({"top": 3, "objective": ["bwt", "acc"]}, [0, 2, 1]),
+    ],
+)
+def test_the_top_by_the_objective_of_the_selection_are_chosen(
+    settings: dict[str, Any], numbers: list[int]
+) -> None:
+    chosen = select([*TRIALS, *BETTER_BUT_NOT_FINISHED], sweep_of(**settings))
+    assert [record.number for record in chosen] == numbers
+
+
+def test_too_few_finished_trials_are_refused_with_the_reason_and_a_way_out() -> None:
+    with pytest.raises(SweepError) as error:
+        select([TRIALS[0], *BETTER_BUT_NOT_FINISHED], sweep_of(at_least=2))
+    assert "at least 2 trials must have finished all tasks" in str(error.value)
+    assert "but 1 of 3 have" in str(error.value)
+    assert "select.at_least" in str(error.value)
+
+
+def test_a_sweep_of_one_trial_needs_no_more_than_one() -> None:
+    assert select([TRIALS[0]], sweep_of(trials=1, at_least=2)) == [TRIALS[0]]
+
+
+def test_nothing_finished_is_always_too_few() -> None:
+    with pytest.raises(SweepError, match="but 0 of 2 have"):
+        select(BETTER_BUT_NOT_FINISHED, sweep_of(at_least=1))
+
+
+def test_every_chosen_trial_is_rerun_with_every_seed_and_none_that_the_search_used() -> None:
+    points = reruns([TRIALS[1], TRIALS[0]], sweep_of({"seed": 10}, seeds=3))
+    assert points == [
+        {"configuration": number, "seed": seed} for number in (1, 0) for seed in (12, 13, 14)
+    ]
+    assert reruns([TRIALS[1]], sweep_of(seeds=1)) == [{"configuration": 1, "seed": 2}]

@@ -1,0 +1,125 @@
+"""What trials have saved: found again whole, or not at all."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sweeper.storage import MEMORY, STATE, fault, folder_of, forget, is_whole, restore, state_bytes
+
+
+def save(storage: Path, key: str, number: int, count: int, text: str = "") -> Path:
+    """As Tune leaves it: a state of a run, and what the trial remembers besides."""
+    folder = storage / folder_of(key, number) / f"checkpoint_{count:06d}"
+    folder.mkdir(parents=True)
+    if text:
+        (folder / STATE).write_text(text)
+    (folder / MEMORY).write_text(json.dumps({"state_bytes": len(text), "text": text}))
+    return folder
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    folder = tmp_path / "target"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Path:
+    return tmp_path / "storage"
+
+
+def test_nothing_is_restored_where_nothing_was_saved(storage: Path, target: Path) -> None:
+    assert not restore(str(storage), "key", target)
+    save(storage, "other", 0, 0, "state")
+    assert not restore(str(storage), "key", target)
+    assert list(target.iterdir()) == []
+
+
+def test_the_newest_state_of_the_newest_try_is_restored(storage: Path, target: Path) -> None:
+    for number, count, text in [(2, 9, "old"), (2, 10, "older"), (10, 0, "a"), (10, 1, "newest")]:
+        save(storage, "key", number, count, text)
+    save(storage, "other", 11, 0, "of another")
+    assert restore(str(storage), "key", target)
+    assert (target / STATE).read_text() == "newest"
+
+
+def test_a_try_that_saved_nothing_does_not_hide_the_one_before(
+    storage: Path, target: Path
+) -> None:
+    save(storage, "key", 1, 0, "state")
+    (storage / folder_of("key", 2)).mkdir()
+    assert restore(str(storage), "key", target)
+    assert (target / STATE).read_text() == "state"
+
+
+def test_a_torn_copy_is_passed_over_for_an_older_whole_one(storage: Path, target: Path) -> None:
+    save(storage, "key", 1, 0, "whole")
+    torn = save(storage, "key", 2, 0, "the newest state")
+    (torn / STATE).write_text("the new")
+    missing = save(storage, "key", 3, 0, "newer still")
+    (missing / STATE).unlink()
+    half = save(storage, "key", 4, 0, "newer than that")
+    (half / MEMORY).write_text('{"state_by')
+    (save(storage, "key", 5, 0, "without a memory") / MEMORY).unlink()
+    assert restore(str(storage), "key", target)
+    assert (target / STATE).read_text() == "whole"
+    assert is_whole(target)
+
+
+def test_only_torn_copies_are_none(storage: Path, target: Path) -> None:
+    (save(storage, "key", 1, 0, "state") / STATE).write_text("sta")
+    assert not restore(str(storage), "key", target)
+
+
+def test_between_two_runs_there_is_a_memory_and_no_state(storage: Path, target: Path) -> None:
+    save(storage, "key", 1, 0, "of the first seed")
+    save(storage, "key", 1, 1)
+    (target / STATE).write_text("left over")
+    assert restore(str(storage), "key", target)
+    assert (state_bytes(target), (target / STATE).exists()) == (0, False)
+
+
+def test_what_is_forgotten_is_gone_and_the_rest_stays(storage: Path, target: Path) -> None:
+    save(storage, "key", 1, 0, "state")
+    save(storage, "key", 2, 0, "state")
+    save(storage, "keys", 3, 0, "state of another")
+    forget(str(storage), "key")
+    assert not restore(str(storage), "key", target)
+    assert restore(str(storage), "keys", target)
+    forget(str(storage), "never saved")
+
+
+def test_a_uri_is_as_good_as_a_path(storage: Path, target: Path) -> None:
+    uri = f"file://{storage}"
+    assert fault(uri) is None
+    save(storage, "key", 1, 0, "state")
+    assert restore(uri, "key", target)
+    assert (target / STATE).read_text() == "state"
+    forget(uri, "key")
+    assert not restore(uri, "key", target)
+
+
+def test_a_good_storage_is_made_and_left_empty(storage: Path) -> None:
+    assert fault(str(storage / "deep" / "down")) is None
+    assert list((storage / "deep" / "down").iterdir()) == []
+
+
+def test_a_storage_that_cannot_be_written_is_named(storage: Path) -> None:
+    storage.write_text("a file")
+    wrong = fault(str(storage / "below"))
+    assert wrong is not None
+    assert wrong.startswith(f"{storage}/below: must be a place to write to, but ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_storage_without_permission_is_named(storage: Path) -> None:
+    storage.mkdir(mode=0o500)
+    assert "must be a place to write to" in str(fault(str(storage)))
+
+
+@pytest.mark.parametrize("uri", ["nothing://bucket/x", "://"])
+def test_a_uri_that_leads_nowhere_is_named(uri: str) -> None:
+    assert f"{uri}: must be a place to write to, but " in str(fault(uri))
