@@ -323,9 +323,9 @@ class _Service:
         n_steps = trial.n_steps(self.configurations[0]) * max(1, len(job.seeds))
         trainable = functools.partial(trial.run_trial, job=job)
         with View(self.console, search.stage, study, self.share.at_once, n_steps) as view:
-            tuner.run(
+            tuner.build_tuner(
                 study, trainable, self.share, self.sweep.settings, self.storage, view, n_steps
-            )
+            ).fit()
         study.release_running()
         self._settle(ledger)
         return study.n_left == 0 or self._is_out_of_time(study.n_left)

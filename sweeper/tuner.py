@@ -64,6 +64,7 @@ class Share:
 def connect(address: str | None) -> None:
     """Join a cluster, or start Ray on this machine alone."""
     os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
+    logging.getLogger("ray.tune").setLevel(logging.ERROR)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
@@ -212,20 +213,6 @@ def _reason(trial: Trial) -> str:
     return lines[-1 if is_traceback else 0].strip()
 
 
-def run(
-    study: Study,
-    trainable: Trainable,
-    share: Share,
-    settings: SweepSettings,
-    storage: str,
-    listener: Listener,
-    n_steps: int = 1,
-) -> None:
-    """Run what a study lacks; comes back early if interrupted or out of time."""
-    logging.getLogger("ray.tune").setLevel(logging.ERROR)
-    build_tuner(study, trainable, share, settings, storage, listener, n_steps).fit()
-
-
 def build_tuner(
     study: Study,
     trainable: Trainable,
@@ -235,7 +222,7 @@ def build_tuner(
     listener: Listener,
     n_steps: int = 1,
 ) -> tune.Tuner:
-    """A Tuner that gives a study what it still lacks.
+    """A Tuner that gives a study what it lacks; it ends early if interrupted or out of time.
 
     Args:
         study: of a stage of a sweep.

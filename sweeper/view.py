@@ -12,36 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.ledger import Study
-from sweeper.ranking import ranked
+from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
+from sweeper.report.facts import measured
+from sweeper.report.texts import duration, percent, short_names
+from sweeper.report.texts import shown as short
 from sweeper.space import Values
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
 
 
-def duration(seconds: float) -> str:
-    """As a person would say it: 42 s, 7 min, 3 h 20 min, 2 d 4 h."""
-    minutes, hours = round(seconds / 60), round(seconds / 3600)
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if minutes < 120:
-        return f"{minutes} min"
-    if hours < 48:
-        return f"{minutes // 60} h {minutes % 60:02d} min"
-    return f"{hours // 24} d {hours % 24} h"
-
-
 def shown(values: Mapping[str, Any]) -> str:
     """Values in one line, by the last parts of their paths."""
-    return "  ".join(f"{path.rsplit('.', 1)[-1]}={_short(v)}" for path, v in values.items())
-
-
-def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _percent(value: float | None, sign: str = "") -> str:
-    return "" if value is None else f"{100 * value:{sign}.2f} %"
+    names = short_names(values)
+    return "  ".join(f"{names[path]}={short(value)}" for path, value in values.items())
 
 
 @dataclass(frozen=True)
@@ -105,12 +89,13 @@ def ranking_table(
     for name, justify in (("", "right"), ("trial", "right"), ("ACC", "right"), ("BWT", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     paths = list(dict.fromkeys(path for trial in best[:most] for path in trial.values))
+    names = short_names(paths)
     for path in paths:
-        table.add_column(Text(path.rsplit(".", 1)[-1]), justify="right")
+        table.add_column(Text(names[path]), justify="right")
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
-        reached = (_percent(trial.metrics["acc"]), _percent(trial.metrics["bwt"], "+"))
-        cells = [Text(_short(trial.values.get(path, ""))) for path in paths]
+        reached = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
+        cells = [Text(short(trial.values[path]) if path in trial.values else "") for path in paths]
         head = (str(place), str(trial.number), *reached)
         row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
@@ -126,21 +111,13 @@ def test_table(tests: Sequence[TrialRecord]) -> Table:
     for name in ("trial", "seeds", "ACC", "BWT"):
         table.add_column(name, justify="right")
     groups: dict[int, list[TrialRecord]] = {}
-    for record in tests:
-        if record.state == "finished":
-            groups.setdefault(record.values["configuration"], []).append(record)
+    for record in finished(tests):
+        groups.setdefault(record.values["configuration"], []).append(record)
     for number, group in groups.items():
-        spread = [_mean_and_deviation([r.metrics[name] for r in group]) for name in ("acc", "bwt")]
-        table.add_row(str(number), str(len(group)), *spread)
+        reached = {name: measured(r.metrics[name] for r in group) for name in ("acc", "bwt")}
+        cells = percent(reached["acc"]), percent(reached["bwt"], is_signed=True)
+        table.add_row(str(number), str(len(group)), *cells)
     return table
-
-
-def _mean_and_deviation(values: Sequence[float]) -> str:
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return _percent(mean)
-    deviation = (sum((v - mean) ** 2 for v in values) / (len(values) - 1)) ** 0.5
-    return f"{100 * mean:.2f} ± {100 * deviation:.2f} %"
 
 
 def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
@@ -195,7 +172,7 @@ class View:
         reached = record.reason or ""
         if record.state == "finished":
             acc, bwt = record.metrics["acc"], record.metrics["bwt"]
-            reached = f"ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
+            reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
         place = f"{self._n_over()}/{self.study.search.n_trials}"
         head = f"[{self.title} {place}]"
         left = f"  ({duration(self._seconds_left())} left)" if self.study.n_left else ""
@@ -229,7 +206,7 @@ class View:
             return Text("no trial has finished yet", style="dim")
         best = self.best[0]
         acc, bwt = best.metrics["acc"], best.metrics["bwt"]
-        found = f"best so far: ACC {_percent(acc)}  BWT {_percent(bwt, '+')}"
+        found = f"best so far: ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
         return Text(f"{found}  trial {best.number}  {shown(best.values)}", style="green")
 
     def _running_table(self) -> Table:
@@ -239,7 +216,7 @@ class View:
             table.add_row(
                 f"  trial {number}",
                 ProgressBar(total=self.n_steps, completed=trial["step"], width=20),
-                f"{_percent(score):>8}" if score else "starting",
+                f"{percent(score):>8}" if score else "starting",
                 Text(shown(trial["values"]), style="dim"),
             )
         return table

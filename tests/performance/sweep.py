@@ -80,7 +80,8 @@ def our_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
     ledger.begin(sweep)
     study = ledger.open(search_of(sweep))
     start = time.perf_counter()
-    tuner.run(study, our_trial, share, sweep.settings, str(folder / "trials"), Nobody())
+    trials = str(folder / "trials")
+    tuner.build_tuner(study, our_trial, share, sweep.settings, trials, Nobody()).fit()
     seconds = time.perf_counter() - start
     assert len([record for record in ledger.records() if record.state == "finished"]) == n_trials
     return 60 * n_trials / seconds
