@@ -185,7 +185,9 @@ def test_in_a_pipe_there_is_one_line_for_each_end(
     assert first.startswith(
         "[search 1/4] trial 0 finished: ACC 90.00%  BWT -10.00%  method=lra  x=1  ("
     )
-    assert second.startswith(f"[search 2/4] trial 1 failed: OSError: {HOSTILE}  name=lra  x=2  (")
+    assert second.startswith(
+        f"[search 2/4] trial 1 failed: OSError: {HOSTILE}  method=lra  x=2  ("
+    )
 
 
 def test_the_last_line_does_not_say_how_long_is_left(
