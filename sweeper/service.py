@@ -15,6 +15,7 @@ from rich.console import Console
 from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
+from sweeper.facts import Facts, facts_of
 from sweeper.ledger import (
     JOURNAL,
     Ledger,
@@ -27,8 +28,6 @@ from sweeper.ledger import (
 )
 from sweeper.ranking import finished
 from sweeper.records import TrialRecord
-from sweeper.report import render
-from sweeper.report.facts import Facts, facts_of
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.sweep import Sweep, difference
@@ -353,6 +352,8 @@ class _Service:
 
     def _tell(self, ledger: Ledger) -> None:
         """Write the report, close the record, say where everything is."""
+        from sweeper.report import render  # its plots take seconds to import: not at the start
+
         trials, tests = ledger.records(), ledger.test_records()
         report = render(self.sweep, trials, tests, self.about)
         report.write(self.folder)

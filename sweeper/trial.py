@@ -23,7 +23,6 @@ from mpnet.results import as_lists, summary_line
 from mpnet.training import EpochReport
 from sweeper.errors import SweepError
 from sweeper.ledger import Stage
-from sweeper.pictures import heat_map
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, is_whole, restore, state_bytes
 from sweeper.sweep import Sweep
@@ -304,6 +303,8 @@ class _Trial:
     def _log_outcome(self, outcome: Mapping[str, Any]) -> None:
         if self.log is None:
             return
+        from sweeper.pictures import heat_map  # Matplotlib takes a second: not at the start
+
         n_tasks, n_seeds = len(outcome["R"][0]), len(outcome["seeds"])
         self._log(
             {**outcome["metrics"], "seconds": outcome["seconds"]},

@@ -11,13 +11,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from sweeper.facts import measured
 from sweeper.ledger import Study
 from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
-from sweeper.report.facts import measured
-from sweeper.report.texts import duration, percent, short_names
-from sweeper.report.texts import shown as short
 from sweeper.space import Values
+from sweeper.texts import duration, percent, short_names
+from sweeper.texts import shown as short
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sweeper.facts import facts_of
 from sweeper.records import TrialRecord
 from sweeper.report import page
-from sweeper.report.facts import facts_of
 from sweeper.sweep import Sweep
 
 __all__ = ["Report", "render"]

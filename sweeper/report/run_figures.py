@@ -6,8 +6,8 @@ from statistics import fmean
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from sweeper.facts import Facts, mean_matrix, run_of
 from sweeper.records import Matrix, TrialRecord
-from sweeper.report.facts import Facts, mean_matrix, run_of
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div
 
 _CURVES = (BLUE, ORANGE, GREEN, PINK, SKY)

@@ -5,11 +5,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from sweeper.facts import Facts
 from sweeper.records import TrialRecord
 from sweeper.report import studies
-from sweeper.report.facts import Facts
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
-from sweeper.report.texts import points, short_names, shown
+from sweeper.texts import points, short_names, shown
 
 _ABOUT_TRADE_OFF = (
     "Each point is a finished trial on validation data; up is more accurate, right forgets less. "

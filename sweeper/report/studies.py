@@ -21,8 +21,8 @@ from optuna.trial import TrialState, create_trial
 
 from sweeper.ranking import finished
 from sweeper.records import TrialRecord
-from sweeper.report.texts import short_names
 from sweeper.space import Domain, SearchSpace
+from sweeper.texts import short_names
 
 LABELS = {"acc": "ACC (%)", "bwt": "BWT (%)"}
 _LOG_FROM = 100  # a grid over more than this ratio is drawn on a logarithmic axis

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from sweeper.errors import SweepError
+from sweeper.facts import facts_of, measured, over_seeds
 from sweeper.records import TrialRecord
 from sweeper.report import Report, render
 from sweeper.report.__main__ import main
-from sweeper.report.facts import facts_of, measured, over_seeds
-from sweeper.report.texts import duration, percent, run_commands, short_names
+from sweeper.texts import duration, percent, run_commands, short_names
 from tests.sweeper.records import ABOUT, HOSTILE, TESTS, TRIALS, finished, sweep_of
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import yaml
 
+from sweeper.facts import Measured
 from sweeper.records import TrialRecord
-from sweeper.report.facts import Measured
 
 NOTHING = "–"
 
