@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import plotly.offline
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from sweeper import texts
 from sweeper.facts import Facts, mean_matrix, over_seeds, run_of
 from sweeper.records import TrialRecord
-from sweeper.report import run_figures, search_figures, texts
+from sweeper.report import run_figures, search_figures
 
 FOLDER = Path(__file__).parent
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
