@@ -19,7 +19,7 @@ def test_a_killed_driver_is_resumed_without_loss_or_repetition(
     command.wait_for(lambda: command.has_begun(n_finished))
     before = {trial.number: trial for trial in command.finished()}
     kill(process.pid)
-    process.wait()
+    process.communicate()
     command.wait_for(lambda: not workers(), seconds=60)
     command.run(code=2)  # not by mistake
     command.run("--resume")
@@ -65,7 +65,7 @@ def test_an_interrupted_sweep_ends_like_one_that_was_not(tmp_path: Path) -> None
     process = torn.start()
     torn.wait_for(lambda: torn.has_begun(0))
     kill(process.pid)
-    process.wait()
+    process.communicate()
     torn.run("--resume")
     matrices = [{t.key: t.R for t in command.finished()} for command in (whole, torn)]
     first = whole.finished()[0].key  # the others are drawn anew by a seed that counts on

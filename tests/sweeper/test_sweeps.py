@@ -161,4 +161,4 @@ def test_two_drivers_do_not_work_on_one_sweep(tmp_path: Path) -> None:
     assert "only one process may run a sweep" in command.run("--resume", code=2)
     assert "Trials, the best first" in command.run("--status")
     kill(process.pid)
-    process.wait()
+    process.communicate()
