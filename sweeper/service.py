@@ -16,20 +16,12 @@ from sweeper import storage, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
 from sweeper.facts import Facts, facts_of
-from sweeper.ledger import (
-    JOURNAL,
-    Ledger,
-    Search,
-    has_begun,
-    key_of,
-    open_ledger,
-    rerun_of,
-    search_of,
-)
+from sweeper.ledger import JOURNAL, Ledger, has_begun, open_ledger, rerun_of, search_of
 from sweeper.ranking import finished
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
+from sweeper.study import Search, key_of
 from sweeper.sweep import Sweep, difference
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
@@ -136,7 +128,7 @@ class _Service:
                 "Undo the change, or start another sweep with another --output."
             )
         records = ledger.records()
-        n_left = ledger.open(search_of(self.sweep)).n_left
+        n_left = ledger.n_left(search_of(self.sweep))
         if n_left and not wants_old and not self.options.plan_only:
             raise SweepError(
                 f"{self.folder}: a new sweep must have a folder of its own, but one with {n_left} "
@@ -149,7 +141,7 @@ class _Service:
         if self.options.plan_only or not has_begun(self.folder):
             return False
         ledger = open_ledger(self.folder)
-        if ledger.open(search_of(self.sweep)).n_left or not ledger.places:
+        if ledger.n_left(search_of(self.sweep)) or not ledger.places:
             return False
         points = reruns(self._selected(ledger), self.sweep)
         done = {record.key for record in ledger.test_records() if record.state in _STATUS}
@@ -343,7 +335,7 @@ class _Service:
     def _stopped(self, ledger: Ledger) -> int:
         """Somebody or the clock has stopped it."""
         tracking.close_sweep(self.tracking, "KILLED", {}, {"sweeper.status": "stopped"}, {})
-        n_left = ledger.open(search_of(self.sweep)).n_left
+        n_left = ledger.n_left(search_of(self.sweep))
         again = self.options.command.removesuffix(" --resume") + " --resume"
         what = f"{n_left} trials to go" if n_left else "reruns to go"
         self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")

@@ -22,9 +22,9 @@ from mpnet.metrics import acc, bwt
 from mpnet.results import as_lists, summary_line
 from mpnet.training import EpochReport
 from sweeper.errors import SweepError
-from sweeper.ledger import Stage
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, is_whole, restore, state_bytes
+from sweeper.study import Stage
 from sweeper.sweep import Sweep
 from sweeper.tracking import RunLog, Tracking
 

@@ -17,10 +17,10 @@ from ray.tune.search import Searcher
 from ray.tune.search.optuna import OptunaSearch
 
 from sweeper.errors import SweepError
-from sweeper.ledger import Study, key_of
 from sweeper.records import State
 from sweeper.space import Values
 from sweeper.storage import folder_of, forget
+from sweeper.study import Study, key_of
 from sweeper.sweep import Resources, SweepSettings
 
 _ENVIRONMENT = {

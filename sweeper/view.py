@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.facts import measured
-from sweeper.ledger import Study
 from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
+from sweeper.study import Study
 from sweeper.texts import duration, percent, short_names
 from sweeper.texts import shown as short
 

@@ -22,6 +22,7 @@ ALLOWED = {
     "optuna": [
         "sweeper/samplers.py",
         "sweeper/ledger.py",
+        "sweeper/study.py",
         "sweeper/report/studies.py",  # its plots, from a study in memory
     ],
     "mlflow": ["sweeper/tracking/"],

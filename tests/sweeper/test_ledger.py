@@ -14,18 +14,10 @@ import pytest
 from optuna.trial import TrialState
 
 from sweeper.errors import SweepError
-from sweeper.ledger import (
-    JOURNAL,
-    Ledger,
-    Study,
-    has_begun,
-    key_of,
-    open_ledger,
-    rerun_of,
-    search_of,
-)
+from sweeper.ledger import JOURNAL, Ledger, has_begun, open_ledger, rerun_of, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
+from sweeper.study import Study, key_of
 from sweeper.sweep import Sweep, parse_sweep
 
 GRID: dict[str, Any] = {"a": {"grid": [1, 2, 3]}, "b": {"choice": ["x", "y"]}}

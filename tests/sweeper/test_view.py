@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from sweeper import view
-from sweeper.ledger import Ledger, Study, search_of
+from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
+from sweeper.study import Study
 from sweeper.sweep import parse_sweep
 from sweeper.view import Plan, View, plan_table, ranking_table, shown
 
