@@ -33,11 +33,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         sweep = load_sweep(options.file, options.overrides)
         # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
-        from sweeper import service
+        from sweeper import preflight, service
 
         if options.status:
             return service.show_status(folder, console)
-        asked = service.Options(
+        asked = preflight.Options(
             folder=folder,
             command=shlex.join(["python", "-m", "sweeper.launch", *arguments]),
             resume=options.resume,

@@ -1,55 +1,30 @@
 """A sweep from its file to its report: every step in order, each of them somebody else's work."""
 
 import functools
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from rich.console import Console
 
-from sweeper import storage, tracking, trial, tuner
+from sweeper import binding, tracking, trial, tuner
 from sweeper.environment import environment
 from sweeper.errors import SweepError
 from sweeper.facts import Facts, facts_of
 from sweeper.ledger import JOURNAL, Ledger, has_begun, open_ledger, rerun_of, search_of
-from sweeper.ranking import finished
+from sweeper.preflight import Options, Ready, check_folder, only_driver, plan_of, ready, share_of
+from sweeper.ranking import ranked
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.study import Search, key_of
-from sweeper.sweep import Sweep, difference
+from sweeper.sweep import Sweep
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.tuner import Share
-from sweeper.view import Plan, View, plan_table, ranking_table, test_table
+from sweeper.view import View, plan_table, print_lines, ranking_table, test_table
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line asks for.
-
-    Args:
-        folder: of the sweep's files.
-        command: as typed, for hints.
-        resume: go on with a sweep that was begun.
-        plan_only: show the plan and stop.
-        select_only: no search, only the reruns.
-        address: of a Ray cluster; None for this machine alone.
-    """
-
-    folder: Path
-    command: str
-    resume: bool = False
-    plan_only: bool = False
-    select_only: bool = False
-    address: str | None = None
 
 
 def launch(sweep: Sweep, options: Options, console: Console) -> int:
@@ -58,16 +33,33 @@ def launch(sweep: Sweep, options: Options, console: Console) -> int:
     Raises:
         SweepError: before anything has started.
     """
-    service = _Service(sweep, options, console)
-    with _only_driver(options.folder):
-        service.check_folder()
-        if service.is_finished():
-            return service.show_finished()
-        service.prepare()
-        console.print(plan_table(service.plan()))
-        if options.plan_only:
-            return 0
-        return service.run()
+    with only_driver(options.folder):
+        check_folder(sweep, options)
+        if not options.plan_only and _is_finished(sweep, options.folder):
+            return _show_finished(options.folder, console)
+        prepared = ready(sweep, options)
+        console.print(plan_table(plan_of(prepared)))
+        return 0 if options.plan_only else _Service(prepared, console).run()
+
+
+def _is_finished(sweep: Sweep, folder: Path) -> bool:
+    """Whether search and reruns of just this sweep are done, and MLflow knows it."""
+    if not has_begun(folder):
+        return False
+    ledger = open_ledger(folder)
+    if ledger.n_left(search_of(sweep)) or not ledger.places or any(_outbox(folder).glob("*")):
+        return False
+    chosen = ranked(ledger.records(), sweep.select_objective)[: sweep.select.top]
+    done = {record.key for record in ledger.test_records() if record.state in _STATUS}
+    return {key_of(point) for point in reruns(chosen, sweep)} <= done
+
+
+def _show_finished(folder: Path, console: Console) -> int:
+    """Say so, and change nothing."""
+    console.print("This sweep is finished; nothing was changed.", style="green")
+    show_status(folder, console)
+    print_lines(console, open_ledger(folder).places)
+    return 0
 
 
 def show_status(folder: Path, console: Console) -> int:
@@ -79,138 +71,16 @@ def show_status(folder: Path, console: Console) -> int:
     return 0
 
 
-@contextmanager
-def _only_driver(folder: Path) -> Iterator[None]:
-    """Nobody else works on this sweep meanwhile."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / "driver.lock")
-    try:
-        with lock.acquire(timeout=0):
-            yield
-    except Timeout:
-        raise SweepError(
-            f"{folder}: only one process may run a sweep, but another one does; see how it goes "
-            "with --status, or give this one another --output."
-        ) from None
-
-
 class _Service:
     """What the steps of a sweep hand to one another."""
 
-    def __init__(self, sweep: Sweep, options: Options, console: Console) -> None:
-        self.sweep, self.options, self.console = sweep, options, console
-        self.folder = options.folder.resolve()
-        self.uri = sweep.settings.tracking_uri or f"sqlite:///{self.folder / 'mlflow.db'}"
-        self.storage = _absolute(sweep.settings.storage) or str(self.folder / "trials")
-        self.about = {**environment(), "command": options.command}
+    def __init__(self, prepared: Ready, console: Console) -> None:
+        self.prepared, self.console = prepared, console
+        self.sweep, self.options = prepared.sweep, prepared.options
+        self.folder, self.uri, self.storage = prepared.folder, prepared.uri, prepared.storage
+        self.share = prepared.share
+        self.about = {**environment(), "command": self.options.command}
         self.start = 0.0
-
-    # Before anything starts
-
-    def check_folder(self) -> None:
-        """A sweep that was begun is gone on with only when asked for, and only if it is the same.
-
-        Raises:
-            SweepError: what is there does not go with what is asked for.
-        """
-        wants_old = self.options.resume or self.options.select_only
-        if not has_begun(self.folder):
-            if wants_old:
-                raise SweepError(
-                    f"{self.folder}: there must be a sweep to go on with, but is none."
-                )
-            return
-        ledger = open_ledger(self.folder)
-        if changed := difference(ledger.sweep, self.sweep):
-            raise SweepError(
-                f"{self.folder}: a sweep must stay as it was started (more trials or hours are "
-                f"welcome), but has changed:\n{changed}\n"
-                "Undo the change, or start another sweep with another --output."
-            )
-        records = ledger.records()
-        n_left = ledger.n_left(search_of(self.sweep))
-        if n_left and not wants_old and not self.options.plan_only:
-            raise SweepError(
-                f"{self.folder}: a new sweep must have a folder of its own, but one with {n_left} "
-                f"of {len(finished(records)) + n_left} trials to go is there; go on with "
-                "--resume, or choose another --output."
-            )
-
-    def is_finished(self) -> bool:
-        """Whether search and reruns of just this sweep are done."""
-        if self.options.plan_only or not has_begun(self.folder):
-            return False
-        ledger = open_ledger(self.folder)
-        if ledger.n_left(search_of(self.sweep)) or not ledger.places:
-            return False
-        points = reruns(self._selected(ledger), self.sweep)
-        done = {record.key for record in ledger.test_records() if record.state in _STATUS}
-        return {key_of(point) for point in points} <= done
-
-    def show_finished(self) -> int:
-        """Say so, and change nothing."""
-        self.console.print("This sweep is finished; nothing was changed.", style="green")
-        show_status(self.folder, self.console)
-        self._print(open_ledger(self.folder).places)
-        return 0
-
-    def prepare(self) -> None:
-        """Look at everything that could stop the sweep later.
-
-        Raises:
-            SweepError: with all that was found.
-        """
-        faults = []
-        try:
-            self.configurations = trial.check(self.sweep)
-        except SweepError as error:
-            faults.append(str(error))
-        self.share = Share(1, 0, 1)
-        try:
-            if self.options.address is None:
-                self.share = self._shared([(trial.n_cpus(), trial.n_gpus())])
-        except SweepError as error:
-            faults.append(str(error))
-        for folder in self.sweep.settings.warm_start:
-            if not has_begun(Path(folder)):
-                faults.append(f"sweep.warm_start: {folder}: must be the folder of a sweep.")
-        if wrong := storage.fault(self.storage):
-            faults.append(f"sweep.storage: {wrong}")
-        if wrong := tracking.fault(self.uri):
-            faults.append(f"sweep.tracking_uri: {wrong}")
-        if faults:
-            raise SweepError("\n".join(faults))
-
-    def _shared(self, machine: list[tuple[float, float]]) -> Share:
-        settings = self.sweep.settings
-        return tuner.share(settings.resources, settings.concurrency, machine)
-
-    def plan(self) -> Plan:
-        """What will be done, and what it will take."""
-        records = Ledger(self.folder).records() if has_begun(self.folder) else []
-        n_over = sum(record.state in _STATUS for record in records)
-        seconds, source = self._cost(finished(records))
-        share = f"{self.share.cpu:g} CPUs and {self.share.gpu:g} GPUs"
-        where = self.options.address or "this machine"
-        return Plan(
-            name=self.sweep.name,
-            trials=self.sweep.n_trials,
-            left=max(0, self.sweep.n_trials - n_over),
-            reruns=self.sweep.select.top * self.sweep.select.seeds,
-            repeats=self.sweep.settings.repeats,
-            seconds=seconds,
-            source=source,
-            at_once=self.share.at_once,
-            share=f"{share}, on {where}",
-            sampler=self.sweep.settings.sampler,
-            places={"files": str(self.folder), "MLflow": self.uri},
-        )
-
-    def _cost(self, done: Sequence[TrialRecord]) -> tuple[float, str]:
-        if done:
-            return sum(r.seconds for r in done) / len(done), f"mean of {len(done)} finished trials"
-        seconds = trial.expected_cost(self.configurations[0], self.share.n_threads)
-        return seconds * self.sweep.settings.repeats, "from a few steps on this machine"
 
     # The sweep itself
 
@@ -247,7 +117,7 @@ class _Service:
             tuner.connect(self.options.address)
             ready.result()
         if self.options.address is not None:
-            self.share = self._shared(tuner.nodes())
+            self.share = share_of(self.sweep, tuner.nodes())
 
     def _opened(self, ledger: Ledger) -> Tracking:
         try:
@@ -256,7 +126,7 @@ class _Service:
                 self.sweep.name,
                 ledger.sweep_id,
                 f"sweep {self.sweep.name}",
-                self.folder / "outbox",
+                _outbox(self.folder),
                 {"sweeper.stage": "sweep"},
                 {"sweep": self.sweep.blocks.get("sweep") or {}, "run": dict(self.sweep.run)},
                 {"sweep.yaml": self.sweep.text},
@@ -311,7 +181,7 @@ class _Service:
         study.release_running()
         if study.n_left == 0:
             return True
-        n_steps = trial.n_steps(self.configurations[0]) * max(1, len(job.seeds))
+        n_steps = binding.n_steps(self.prepared.configurations[0]) * max(1, len(job.seeds))
         trainable = functools.partial(trial.run_trial, job=job)
         with View(self.console, search.stage, study, self.share.at_once, n_steps) as view:
             tuner.build_tuner(
@@ -362,12 +232,11 @@ class _Service:
         if tests:
             self.console.print(test_table(tests))
         ledger.places = self._places()
-        self._print(ledger.places)
+        print_lines(self.console, ledger.places)
         if n_undelivered := tracking.deliver_outbox(self.tracking):
-            outbox = self.folder / "outbox"
-            self._print(
-                [f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"]
-            )
+            where = _outbox(self.folder)
+            text = f"{n_undelivered} records wait for MLflow in {where}: --resume sends them"
+            print_lines(self.console, [text])
 
     def _headline(self, facts: Facts) -> dict[str, float]:
         """What the parent run says of the best configuration."""
@@ -385,13 +254,10 @@ class _Service:
         link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
         return [*lines, f"trials:  {link}", f"Optuna:  optuna-dashboard {self.folder / JOURNAL}"]
 
-    def _print(self, lines: Sequence[str]) -> None:
-        for line in lines:
-            self.console.print(line, soft_wrap=True, highlight=False, markup=False)
 
-
-def _absolute(place: str | None) -> str | None:
-    return place if place is None or "://" in place else os.path.abspath(place)
+def _outbox(folder: Path) -> Path:
+    """Where records wait while MLflow is away."""
+    return folder / "outbox"
 
 
 def _statuses(ledger: Ledger) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +15,13 @@ from ray import tune
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, parse_run
 from mpnet.continual import Results, run
-from mpnet.cost import count_gpus, expected_seconds
-from mpnet.errors import ConfigError, DataMissing, Dead, Diverged
+from mpnet.errors import DataMissing, Dead, Diverged
 from mpnet.metrics import acc, bwt
 from mpnet.results import as_lists, summary_line
 from mpnet.training import EpochReport
-from sweeper.errors import SweepError
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, is_whole, restore, state_bytes
 from sweeper.study import Stage
-from sweeper.sweep import Sweep
 from sweeper.tracking import RunLog, Tracking
 
 _CURVE_POINTS = 500
@@ -67,57 +63,6 @@ class Job:
         split = "validation" if is_search else "test"
         block = {**with_values(self.run, sampled), "split": split, "device": device}
         return [parse_run({**block, "seed": seed}) for seed in seeds]
-
-
-def check(sweep: Sweep) -> list[RunConfig]:
-    """Bind every kind of point to `mpnet` and look for the data; gives runs that stand for all.
-
-    Raises:
-        SweepError: with one line per fault.
-    """
-    faults: dict[str, None] = {}
-    configurations = []
-    for values in sweep.space.corners():
-        try:
-            configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
-        except ConfigError as error:
-            faults |= dict.fromkeys(str(error).splitlines())
-    if not faults:
-        faults |= dict.fromkeys(_data_faults(configurations))
-    if faults:
-        raise SweepError("\n".join(faults))
-    return configurations
-
-
-def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
-    """Of every benchmark once: it is read as a trial will read it, so that the cache is warm."""
-    for configuration in {json.dumps(c.benchmark): c for c in configurations}.values():
-        try:
-            configuration.build_stream()
-        except (ConfigError, DataMissing) as error:
-            yield str(error)
-
-
-def n_cpus() -> int:
-    """Of this machine, as far as this process may use them."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-
-
-def n_gpus() -> int:
-    """Of this machine."""
-    return count_gpus()
-
-
-def n_steps(configuration: RunConfig) -> int:
-    """Epochs over all tasks."""
-    return configuration.training.epochs * len(configuration.build_stream())
-
-
-def expected_cost(configuration: RunConfig, n_threads: int) -> float:
-    """Seconds of a run, from a few steps of it."""
-    return expected_seconds(configuration, n_threads)
 
 
 def run_trial(config: dict[str, Any], job: Job) -> None:

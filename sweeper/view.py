@@ -125,6 +125,12 @@ def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
     return {state: states.count(state) for state in dict.fromkeys(states)}
 
 
+def print_lines(console: Console, lines: Sequence[str]) -> None:
+    """Paths, links and commands as they are, to be copied."""
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
 class View:
     """How a stage goes on: live on a terminal, a line for each end elsewhere."""
 

@@ -16,7 +16,7 @@ MPNET_FILES = [path for path in FILES if path.parts[0] == "mpnet"]
 ALLOWED = {
     "torch": ["mpnet/"],
     "torchvision": ["mpnet/datasets/"],
-    "mpnet": ["mpnet/", "sweeper/trial.py"],
+    "mpnet": ["mpnet/", "sweeper/binding.py", "sweeper/trial.py"],
     "sweeper": ["sweeper/"],
     "ray": ["sweeper/tuner.py", "sweeper/trial.py"],
     "optuna": [
