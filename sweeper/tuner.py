@@ -64,8 +64,8 @@ class Share:
 def connect(address: str | None) -> None:
     """Join a cluster, or start Ray on this machine alone."""
     os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
-    logging.getLogger("ray.tune").setLevel(logging.ERROR)
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # the ledger has the reasons
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     try:
         if address is None:
             ray.init(include_dashboard=False, **quiet)

@@ -111,7 +111,23 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def workers() -> list[int]:
-    """Processes of Ray in which trials run."""
-    listed = subprocess.run(["pgrep", "-f", "ray::ImplicitFunc"], capture_output=True, text=True)
-    return [int(pid) for pid in listed.stdout.split()]
+def workers(driver: int) -> list[int]:
+    """Processes in which the trials of a driver run."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True)
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    parents = {int(pid): int(parent) for pid, parent, *_ in rows}
+    found = [int(pid) for pid, _, *name in rows if name and name[0].startswith("ray::Implicit")]
+    return [pid for pid in found if driver in _ancestors(pid, parents)]
+
+
+def _ancestors(pid: int, parents: dict[int, int]) -> list[int]:
+    found = []
+    while pid := parents.get(pid, 0):
+        found.append(pid)
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and not only its shell."""
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"

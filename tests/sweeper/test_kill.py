@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree, kill, workers
+from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree, is_alive, kill, workers
 
 pytestmark = pytest.mark.slow
 
@@ -18,9 +18,10 @@ def test_a_killed_driver_is_resumed_without_loss_or_repetition(
     process = command.start()
     command.wait_for(lambda: command.has_begun(n_finished))
     before = {trial.number: trial for trial in command.finished()}
+    orphans = workers(process.pid)
     kill(process.pid)
     process.communicate()
-    command.wait_for(lambda: not workers(), seconds=60)
+    command.wait_for(lambda: not any(map(is_alive, orphans)), seconds=60)
     command.run(code=2)  # not by mistake
     command.run("--resume")
     after = {trial.number: trial for trial in command.finished()}
@@ -34,7 +35,7 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     command = Command(tmp_path)
     process = command.start()
     command.wait_for(lambda: command.has_begun(0))
-    kill(workers()[0])
+    kill(workers(process.pid)[0])
     printed, _ = process.communicate(timeout=600)
     assert process.returncode == 0, printed
     assert [trial.state for trial in command.trials()] == ["finished"] * 3
