@@ -94,7 +94,8 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
     """Bind a mapping to `RunConfig` and its blocks to the signatures they name.
 
-    Settings of the training may stand in the run itself: `epochs` is short for `training.epochs`.
+    Settings of the training may stand in the run itself: `epochs` is short for `training.epochs`,
+    and wins over it.
     """
     faults: list[str] = []
     raw = _with_training(raw)

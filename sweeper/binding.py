@@ -18,7 +18,7 @@ def check(sweep: Sweep) -> list[RunConfig]:
     Raises:
         SweepError: with one line per fault.
     """
-    faults: dict[str, None] = {}
+    faults = dict.fromkeys(_hidden_paths(sweep))
     configurations = []
     for values in sweep.space.corners():
         try:
@@ -30,6 +30,15 @@ def check(sweep: Sweep) -> list[RunConfig]:
     if faults:
         raise SweepError("\n".join(faults))
     return configurations
+
+
+def _hidden_paths(sweep: Sweep) -> Iterator[str]:
+    """Paths into the training whose short form stands in the run, and would win."""
+    for path in sweep.space:
+        parent, _, name = path.partition(".")
+        if parent == "training" and name in sweep.run:
+            where = f"{sweep.name}: space.{path}"
+            yield f"{where}: run.{name} must not stand beside it, since it would win; remove it."
 
 
 def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:

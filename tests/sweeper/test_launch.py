@@ -47,6 +47,10 @@ def file(tmp_path: Path) -> Path:
         (["sweep.tracking_uri=http://127.0.0.1:9"], "an MLflow store must answer"),
         (["--resume"], "there must be a sweep to go on with, but is none"),
         (["--status"], "must be the folder of a sweep"),
+        (
+            ["run.epochs=2", "space.training.epochs={grid: [1, 2]}"],
+            "run.epochs must not stand beside it",
+        ),
         (["run.split=test"], "a search may see validation data only"),
     ],
 )
