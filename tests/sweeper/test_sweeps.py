@@ -43,6 +43,7 @@ def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
         "sweep.sampler=grid",
         "space.method.tau_max={grid: [1e-4]}",
         "sweep.concurrency=1",
+        "select.at_least=1",
     )
     command.run()
     states = Counter(trial.state for trial in command.trials())
