@@ -78,14 +78,14 @@ def test_no_improvement_ends_a_sweep(tmp_path: Path) -> None:
 
 
 def test_out_of_time_the_best_so_far_are_selected_and_more_time_goes_on(tmp_path: Path) -> None:
-    command = Command(tmp_path, "sweep.hours=0.01", "sweep.trials=30")
+    command = Command(tmp_path, "sweep.hours=0.008", "sweep.trials=12")
     printed = command.run()
     assert "Out of time" in printed
     assert len(command.finished("test")) == 2
     assert "running" not in {trial.state for trial in command.trials()}
-    assert len(command.finished()) < 30
+    assert len(command.finished()) < 12
     command.run("--resume", "sweep.hours=1")
-    assert len(command.finished()) == 30
+    assert len(command.finished()) == 12
     assert_ledger_and_mlflow_agree(command)
 
 
