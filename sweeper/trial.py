@@ -22,6 +22,7 @@ from mpnet.training import EpochReport
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, is_whole, restore, state_bytes
 from sweeper.study import Stage
+from sweeper.texts import short_names, shown
 from sweeper.tracking import RunLog, Tracking
 
 _CURVE_POINTS = 500
@@ -280,13 +281,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _run_name(configuration: RunConfig, values: Values) -> str:
-    shown = [
-        f"{path.rsplit('.', 1)[-1]}={value:.3g}"
-        if isinstance(value, float)
-        else f"{path.rsplit('.', 1)[-1]}={value}"
-        for path, value in values.items()
-    ]
-    return " ".join([configuration.method["name"], *shown])
+    others = {path: value for path, value in values.items() if path != "method.name"}
+    names = short_names(others)
+    parts = [f"{names[path]}={shown(value)}" for path, value in others.items()]
+    return " ".join([configuration.method["name"], *parts])
 
 
 def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
