@@ -9,8 +9,6 @@ second over the bare loop's (at least 0.9 wanted).
 
 import argparse
 import json
-import statistics
-import time
 from collections.abc import Callable
 
 import torch
@@ -21,6 +19,7 @@ from mpnet.layers.moment import MomentLayers, add_kl_gradient, shared_variances,
 from mpnet.methods.ft import FineTuning
 from mpnet.networks import build_network
 from mpnet.training import TaskTrainer, TrainingSettings
+from tests.performance._timing import interleaved_medians
 
 N_IMAGES, BATCH = 6000, 500
 
@@ -73,14 +72,8 @@ def main() -> None:
     keep_freed_memory()
     task = made_up_task()
     epochs = {"ours": our_epoch(task), "bare": bare_epoch(task)}
-    seconds: dict[str, list[float]] = {name: [] for name in epochs}
-    for i in range(repeats + 1):  # the first round warms up
-        for name, epoch in epochs.items():
-            start = time.perf_counter()
-            epoch()
-            if i:
-                seconds[name].append(time.perf_counter() - start)
-    rate = {name: N_IMAGES / statistics.median(values) for name, values in seconds.items()}
+    seconds = interleaved_medians(epochs, repeats)
+    rate = {name: N_IMAGES / value for name, value in seconds.items()}
     shown = {f"{name}_images_per_second": round(value) for name, value in rate.items()}
     print(json.dumps({**shown, "ratio": round(rate["ours"] / rate["bare"], 3)}))
 

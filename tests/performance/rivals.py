@@ -10,9 +10,7 @@ process, medians. Prints a table and one JSON line: the time of each method's st
 
 import argparse
 import json
-import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from rich.console import Console
@@ -24,12 +22,11 @@ from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import build_network
 from mpnet.training import TaskTrainer, TrainingSettings, batches
+from tests.performance._timing import Step, interleaved_medians
 
 SHAPES = {"mlp": (1, 28, 28), "alexnet": (3, 32, 32)}
 BASELINE = "plain_ft"
 BATCH, N_CLASSES = 500, 2
-
-Step = Callable[[], object]
 
 
 def made_up_stream(shape: tuple[int, ...]) -> TaskStream:
@@ -53,18 +50,6 @@ def step_of(name: str, network: str, stream: TaskStream) -> Step:
     trainer = TaskTrainer(method.train(), stream, 1, TrainingSettings(epochs=1000))
     batch = next(batches(stream, [1], BATCH, torch.Generator().manual_seed(0)))
     return lambda: trainer.train_step(batch)
-
-
-def interleaved_medians(steps: dict[str, Step], repeats: int) -> dict[str, float]:
-    """Median seconds of each step, all run in turn so that noise hits them alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for i in range(repeats + 2):  # the first two rounds warm up
-        for name, step in steps.items():
-            start = time.perf_counter()
-            step()
-            if i >= 2:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def report(network: str, seconds: dict[str, float]) -> None:
