@@ -1,12 +1,15 @@
 """What a run will cost, from a few steps of it."""
 
+import statistics
 import time
+from collections.abc import Iterator
+from itertools import pairwise
 
 import torch
 
 from mpnet.allocator import keep_freed_memory
 from mpnet.config import RunConfig
-from mpnet.training import TaskTrainer, batches
+from mpnet.training import Group, TaskTrainer, batches
 
 
 def count_gpus() -> int:
@@ -42,17 +45,18 @@ def _measured(config: RunConfig, spend: float) -> float:
 
 
 def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:
+    """The median, which a short disturbance does not move."""
+    ends: list[float] = []
+    for batch in _endless_batches(trainer):
+        loss, _ = trainer.train_step(batch)
+        loss.item()  # waits for a device that works on its own
+        ends.append(time.perf_counter())
+        if len(ends) > 1 and ends[-1] - ends[0] >= spend:  # the first step warms up
+            break
+    return statistics.median(after - before for before, after in pairwise(ends))
+
+
+def _endless_batches(trainer: TaskTrainer) -> Iterator[list[Group]]:
     generator = torch.Generator().manual_seed(0)
-    start, n_steps = 0.0, -1  # the first step warms up
     while True:
-        for batch in batches(
-            trainer.stream, trainer.tasks, trainer.settings.batch_size, generator
-        ):
-            loss, _ = trainer.train_step(batch)
-            loss.item()  # waits for a device that works on its own
-            n_steps += 1
-            now = time.perf_counter()
-            if n_steps == 0:
-                start = now
-            elif now - start > spend:
-                return (now - start) / n_steps
+        yield from batches(trainer.stream, trainer.tasks, trainer.settings.batch_size, generator)

@@ -1,7 +1,6 @@
 """Search over a YAML file: `python -m sweeper.launch search_spaces/quickstart.yaml`."""
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from rich.console import Console
 
 from sweeper.errors import SweepError
 from sweeper.sweep import load_sweep
+from sweeper.texts import typed
 
 EXAMPLES = """examples:
   python -m sweeper.launch search_spaces/quickstart.yaml
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
             return service.show_status(folder, console)
         asked = preflight.Options(
             folder=folder,
-            command=shlex.join(["python", "-m", "sweeper.launch", *arguments]),
+            command=typed("python", "-m", "sweeper.launch", *arguments),
             resume=options.resume,
             plan_only=options.plan,
             select_only=options.select_only,

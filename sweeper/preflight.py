@@ -49,7 +49,7 @@ class Ready:
         uri: of MLflow.
         storage: for what trials save.
         configurations: runs that stand for all.
-        share: what each trial is given; on a cluster known only when it has been joined.
+        share: what each trial is given.
     """
 
     sweep: Sweep
@@ -121,8 +121,7 @@ def ready(sweep: Sweep, options: Options) -> Ready:
     except SweepError as error:
         faults.append(str(error))
     try:
-        if options.address is None:
-            share = share_of(sweep, [(binding.n_cpus(), binding.n_gpus())])
+        share = _share_of(sweep, options.address)
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(sweep, place, uri)
@@ -141,8 +140,12 @@ def _faults_of_places(sweep: Sweep, place: str, uri: str) -> Iterator[str]:
         yield f"sweep.tracking_uri: {wrong}"
 
 
-def share_of(sweep: Sweep, machine: list[tuple[float, float]]) -> Share:
-    """What a trial gets on nodes with these CPUs and GPUs."""
+def _share_of(sweep: Sweep, address: str | None) -> Share:
+    """What a trial gets here; a cluster has to be joined to know what it has."""
+    machine = [(float(binding.n_cpus()), float(binding.n_gpus()))]
+    if address is not None:
+        tuner.connect(address)
+        machine = tuner.nodes()
     return tuner.share(sweep.settings.resources, sweep.settings.concurrency, machine)
 
 

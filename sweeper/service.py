@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
@@ -13,13 +13,14 @@ from sweeper.environment import environment
 from sweeper.errors import SweepError
 from sweeper.facts import Facts, facts_of
 from sweeper.ledger import JOURNAL, Ledger, has_begun, open_ledger, rerun_of, search_of
-from sweeper.preflight import Options, Ready, check_folder, only_driver, plan_of, ready, share_of
+from sweeper.preflight import Options, Ready, check_folder, only_driver, plan_of, ready
 from sweeper.ranking import ranked
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.study import Search, key_of
 from sweeper.sweep import Sweep
+from sweeper.texts import typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
 from sweeper.view import View, plan_table, print_lines, ranking_table, test_table
@@ -38,8 +39,19 @@ def launch(sweep: Sweep, options: Options, console: Console) -> int:
         if not options.plan_only and _is_finished(sweep, options.folder):
             return _show_finished(options.folder, console)
         prepared = ready(sweep, options)
-        console.print(plan_table(plan_of(prepared)))
+        _show_plan_while_ray_starts(prepared, console)
         return 0 if options.plan_only else _Service(prepared, console).run()
+
+
+def _show_plan_while_ray_starts(prepared: Ready, console: Console) -> None:
+    """Side by side: a few steps of training, Ray's processes and MLflow's imports take seconds."""
+    with ThreadPoolExecutor(2) as pool:
+        plan = pool.submit(plan_of, prepared)
+        if not prepared.options.plan_only:
+            imported = pool.submit(tracking.connect, prepared.uri)
+            tuner.connect(prepared.options.address)
+            imported.result()
+        console.print(plan_table(plan.result()))
 
 
 def _is_finished(sweep: Sweep, folder: Path) -> bool:
@@ -86,7 +98,6 @@ class _Service:
 
     def run(self) -> int:
         """Search, rerun the best, report."""
-        self._connect()
         self.start = time.monotonic()
         ledger = Ledger(self.folder)
         ledger.begin(self.sweep)
@@ -109,15 +120,6 @@ class _Service:
                 raise
             self.console.print(str(error), style="yellow", markup=False, soft_wrap=True)
             return []
-
-    def _connect(self) -> None:
-        with ThreadPoolExecutor(1) as pool:
-            # Ray's processes and MLflow's imports take seconds each; side by side they overlap.
-            ready: Future[str | None] = pool.submit(tracking.fault, self.uri)
-            tuner.connect(self.options.address)
-            ready.result()
-        if self.options.address is not None:
-            self.share = share_of(self.sweep, tuner.nodes())
 
     def _opened(self, ledger: Ledger) -> Tracking:
         try:
@@ -220,14 +222,8 @@ class _Service:
         report = render(self.sweep, trials, tests, self.about)
         report.write(self.folder)
         metrics = self._headline(facts_of(self.sweep, trials, tests))
-        files = {
-            "report.html": report.html,
-            "report.md": report.markdown,
-            "trials.csv": report.csv,
-        }
-        tracking.close_sweep(
-            self.tracking, "FINISHED", metrics, {"sweeper.status": "finished"}, files
-        )
+        tags = {"sweeper.status": "finished"}
+        tracking.close_sweep(self.tracking, "FINISHED", metrics, tags, report.files)
         self.console.print(ranking_table(trials, self.sweep.objective))
         if tests:
             self.console.print(test_table(tests))
@@ -250,9 +246,10 @@ class _Service:
     def _places(self) -> list[str]:
         lines = [f"report:  {self.folder / 'report.html'}"]
         if command := tracking.ui_command(self.uri):
-            lines.append(f"MLflow:  {command}")
+            lines.append(f"MLflow:  {typed(*command)}")
         link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
-        return [*lines, f"trials:  {link}", f"Optuna:  optuna-dashboard {self.folder / JOURNAL}"]
+        journal = typed("optuna-dashboard", str(self.folder / JOURNAL))
+        return [*lines, f"trials:  {link}", f"Optuna:  {journal}"]
 
 
 def _outbox(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """How numbers, values and commands read in a report. The only place of percent signs."""
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -59,6 +60,11 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
     return {path: last[path] if taken.count(last[path]) == 1 else path for path in listed}
 
 
+def typed(*words: str) -> str:
+    """A command as a person types it here: behind `./run` where that is how we were called."""
+    return shlex.join([*filter(None, [os.environ.get("MPNET_RUN")]), *words])
+
+
 def counted(n: int, noun: str) -> str:
     """1 trial, 2 trials."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
@@ -70,7 +76,7 @@ def run_commands(file: str, trial: TrialRecord, test_seeds: Sequence[int]) -> li
     words = ["python", "-m", "mpnet", file, *overrides]
     search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
     test = [[*words, "--split", "test", "--seed", str(seed)] for seed in test_seeds[:1]]
-    return [shlex.join(command) for command in (search, *test)]
+    return [typed(*command) for command in (search, *test)]
 
 
 def _in_yaml(value: object) -> str:

@@ -62,16 +62,22 @@ class Share:
 
 
 def connect(address: str | None) -> None:
-    """Join a cluster, or start Ray on this machine alone."""
+    """Join a cluster, or start Ray on this machine alone; a second call changes nothing.
+
+    Raises:
+        SweepError: there is no cluster, or one that we cannot join.
+    """
+    if ray.is_initialized():
+        return
     os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # the ledger has the reasons
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     try:
         if address is None:
-            ray.init(include_dashboard=False, **quiet)
+            ray.init(address="local", include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except ConnectionError as error:
+    except (ConnectionError, RuntimeError) as error:  # the second for versions that do not match
         raise SweepError(f"--address: a Ray cluster must answer at {address}: {error}") from error
 
 

@@ -1,7 +1,6 @@
 """MLflow, written from inside the trials: a store that is away stops nothing and loses nothing."""
 
 import logging
-import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from urllib.parse import quote
 from sweeper.tracking.delivery import ROLE, SWEEP, Delivery, close_runs, own_tags, trial_runs
 from sweeper.tracking.outbox import End, Outbox, Record, Start, files, flat, now, points
 from sweeper.tracking.outbox import Event as Event
+from sweeper.tracking.store import connect as connect
 from sweeper.tracking.store import (
-    connect,
     described,
     experiment_id,
     is_refusal,
@@ -267,11 +266,9 @@ def run_ids(tracking: Tracking) -> dict[str, str]:
     return {key: runs[0].info.run_id for key, runs in found.items()}
 
 
-def ui_command(uri: str) -> str | None:
-    """What to type to look at a store that has no server of its own."""
-    if uri.startswith("http"):
-        return None
-    return f"mlflow ui --backend-store-uri {shlex.quote(uri)}"
+def ui_command(uri: str) -> list[str]:
+    """The words of a command to look at a store that has no server of its own."""
+    return [] if uri.startswith("http") else ["mlflow", "ui", "--backend-store-uri", uri]
 
 
 def ui_link(tracking: Tracking, order_by: str, base: str = "http://127.0.0.1:5000") -> str:
@@ -280,7 +277,7 @@ def ui_link(tracking: Tracking, order_by: str, base: str = "http://127.0.0.1:500
     Args:
         base: where `ui_command` serves; a store that is a server is its own base.
     """
-    if ui_command(tracking.uri) is None:
+    if not ui_command(tracking.uri):
         base = without_password(tracking.uri).rstrip("/")
     trials = quote(f"tags.`{ROLE}`='trial' and tags.`{SWEEP}`='{tracking.sweep_id}'", safe="")
     order = quote(f"metrics.`{order_by}`", safe="")

@@ -86,7 +86,7 @@ def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 
 def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
-    """Bayes by backprop as published: autograd through likelihood, log q and log p of ten draws."""
+    """Bayes by backprop as published: autograd through the likelihood and KL of ten draws."""
     layers, model, optimiser, method = _sampled(network)
 
     def step() -> None:

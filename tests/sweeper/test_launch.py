@@ -1,6 +1,9 @@
 """The command line, end to end on real digits."""
 
 import json
+import re
+import shutil
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,9 @@ def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
     printed = command.run()
     assert "Plan of small" in printed
     assert "The best, on the test sets" in printed
-    assert "mlflow ui --backend-store-uri" in printed
+    commands = re.findall(r"^(?:MLflow|Optuna): .*?(mlflow|optuna-dashboard) ", printed, re.M)
+    scripts = sysconfig.get_path("scripts")
+    assert [shutil.which(name, path=scripts) is not None for name in commands] == [True, True]
     assert (command.folder / "report.html").exists()
     assert len(command.finished()) == 2
     assert len(command.finished("test")) == 2

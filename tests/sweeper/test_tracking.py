@@ -709,10 +709,10 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, uri: str) 
 # Looking at it
 
 
-def test_the_command_for_the_ui_is_ready_to_paste() -> None:
+def test_a_store_without_a_server_has_a_command_for_its_ui() -> None:
     command = ui_command("sqlite:////home/a b/mlflow.db")
-    assert command == "mlflow ui --backend-store-uri 'sqlite:////home/a b/mlflow.db'"
-    assert ui_command("https://host") is None
+    assert command == ["mlflow", "ui", "--backend-store-uri", "sqlite:////home/a b/mlflow.db"]
+    assert ui_command("https://host") == []
 
 
 @pytest.mark.parametrize(
