@@ -1,6 +1,5 @@
 """A sweep bound to `mpnet` before it starts: does it fit, are the data there, what is its cost?"""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 
@@ -43,11 +42,26 @@ def _hidden_paths(sweep: Sweep) -> Iterator[str]:
 
 def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
     """Of every benchmark once: it is read as a trial will read it, so that the cache is warm."""
-    for configuration in {json.dumps(c.benchmark): c for c in configurations}.values():
+    for configuration in {_benchmark(c): c for c in configurations}.values():
         try:
-            configuration.build_stream()
+            _n_tasks(configuration)
         except (ConfigError, DataMissing) as error:
             yield str(error)
+
+
+def _benchmark(configuration: RunConfig) -> str:
+    return configuration.model_dump_json(include={"benchmark", "data_root"})
+
+
+def _n_tasks(configuration: RunConfig) -> int:
+    """Reads the data of a benchmark, once in a process."""
+    key = _benchmark(configuration)
+    if key not in _N_TASKS:
+        _N_TASKS[key] = len(configuration.build_stream())
+    return _N_TASKS[key]
+
+
+_N_TASKS: dict[str, int] = {}  # by benchmark
 
 
 def n_cpus() -> int:
@@ -64,9 +78,9 @@ def n_gpus() -> int:
 
 def n_steps(configuration: RunConfig) -> int:
     """Epochs over all tasks."""
-    return configuration.training.epochs * len(configuration.build_stream())
+    return configuration.training.epochs * _n_tasks(configuration)
 
 
-def expected_cost(configuration: RunConfig, n_threads: int) -> float:
-    """Seconds of a run, from a few steps of it."""
-    return expected_seconds(configuration, n_threads)
+def expected_cost(configuration: RunConfig, n_threads: int, spend: float) -> float:
+    """Seconds of a run, from a few steps of it that take `spend` seconds or a little more."""
+    return expected_seconds(configuration, n_threads, spend)

@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from sweeper.errors import SweepError
-from sweeper.sweep import load_sweep
+from sweeper.folder import Choice, load_folder
+from sweeper.sweep import Sweep, load_sweep
 from sweeper.texts import typed
 
 EXAMPLES = """examples:
@@ -17,6 +18,7 @@ EXAMPLES = """examples:
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --resume
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --select-only select.top=3
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --status
+  python -m sweeper.launch search_spaces/table1 --budget reduced --only '*.split_mnist*'
 
 A search sees validation data only; the best configurations are then rerun on the test sets with
 seeds of their own. Ctrl-C stops cleanly, and so does a power cut: --resume goes on. Files are in
@@ -29,26 +31,42 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_intermixed_args(arguments)
     console = Console()
-    folder = options.output or Path("sweeps") / options.file.stem
     try:
-        sweep = load_sweep(options.file, options.overrides)
+        sweeps = _sweeps(options)
         # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
-        from sweeper import preflight, service
+        from sweeper import preflight, queue, service
 
-        if options.status:
-            return service.show_status(folder, console)
         asked = preflight.Options(
-            folder=folder,
+            folder=options.output or Path("sweeps") / _name(options),
             command=typed("python", "-m", "sweeper.launch", *arguments),
             resume=options.resume,
             plan_only=options.plan,
             select_only=options.select_only,
             address=options.address,
         )
-        return service.launch(sweep, asked, console)
+        if options.file.is_dir():
+            act = queue.show_status if options.status else queue.launch_all
+            return act(sweeps, asked, console)
+        if options.status:
+            return service.show_status(asked.folder, console)
+        return service.launch(sweeps[0], asked, console)
     except SweepError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 2
+
+
+def _sweeps(options: argparse.Namespace) -> list[Sweep]:
+    if options.file.is_dir():
+        choice = Choice(options.overrides, options.budget, options.only or ())
+        return load_folder(options.file, choice)
+    if options.budget or options.only:
+        raise SweepError("--budget and --only: must come with a folder of sweeps, not a file.")
+    return [load_sweep(options.file, options.overrides)]
+
+
+def _name(options: argparse.Namespace) -> str:
+    """Of the output folder: tables with different budgets are different tables."""
+    return "-".join(filter(None, [options.file.resolve().stem, options.budget]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, help="YAML file with run, space, sweep, select")
+    parser.add_argument(
+        "file", type=Path, help="YAML file with run, space, sweep, select; or a folder of them"
+    )
     parser.add_argument(
         "overrides", nargs="*", metavar="block.key=value", help="such as sweep.trials=4"
     )
@@ -66,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on with a sweep that was begun")
     parser.add_argument("--select-only", action="store_true", help="only rerun the best")
     parser.add_argument("--status", action="store_true", help="show how a sweep is doing")
+    parser.add_argument("--budget", metavar="NAME", help="of a folder: budgets/NAME.yaml on top")
+    parser.add_argument(
+        "--only", action="append", metavar="PATTERN", help="of a folder: sweeps with such names"
+    )
     parser.add_argument("--output", type=Path, help="folder for files (default: sweeps/NAME)")
     parser.add_argument("--address", help="of a Ray cluster, such as auto (default: none)")
     return parser

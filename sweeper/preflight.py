@@ -31,6 +31,7 @@ class Options:
         plan_only: show the plan and stop.
         select_only: no search, only the reruns.
         address: of a Ray cluster; None for this machine alone.
+        records: folder of MLflow's database where that is not the sweep's own.
     """
 
     folder: Path
@@ -39,6 +40,7 @@ class Options:
     plan_only: bool = False
     select_only: bool = False
     address: str | None = None
+    records: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def ready(sweep: Sweep, options: Options) -> Ready:
         SweepError: with all that was found.
     """
     folder, settings = options.folder.resolve(), sweep.settings
-    uri = settings.tracking_uri or f"sqlite:///{folder / 'mlflow.db'}"
+    records = (options.records or folder).resolve()
+    uri = settings.tracking_uri or f"sqlite:///{records / 'mlflow.db'}"
     place = _absolute(settings.storage) or str(folder / "trials")
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)
@@ -149,12 +152,12 @@ def _share_of(sweep: Sweep, address: str | None) -> Share:
     return tuner.share(sweep.settings.resources, sweep.settings.concurrency, machine)
 
 
-def plan_of(ready: Ready) -> Plan:
-    """What will be done, and what it will take."""
+def plan_of(ready: Ready, spend: float = 1.0) -> Plan:
+    """What will be done, and what it will take, found out in `spend` seconds or a little more."""
     sweep, share = ready.sweep, ready.share
     records = Ledger(ready.folder).records() if has_begun(ready.folder) else []
     n_over = sum(record.state in OVER for record in records)
-    seconds, source = _cost(ready, finished(records))
+    seconds, source = _cost(ready, finished(records), spend)
     where = ready.options.address or "this machine"
     return Plan(
         name=sweep.name,
@@ -171,10 +174,10 @@ def plan_of(ready: Ready) -> Plan:
     )
 
 
-def _cost(ready: Ready, done: Sequence[TrialRecord]) -> tuple[float, str]:
+def _cost(ready: Ready, done: Sequence[TrialRecord], spend: float) -> tuple[float, str]:
     if done:
         return sum(r.seconds for r in done) / len(done), f"mean of {len(done)} finished trials"
-    seconds = binding.expected_cost(ready.configurations[0], ready.share.n_threads)
+    seconds = binding.expected_cost(ready.configurations[0], ready.share.n_threads, spend)
     return seconds * ready.sweep.settings.repeats, "from a few steps on this machine"
 
 

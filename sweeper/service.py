@@ -23,8 +23,9 @@ from sweeper.sweep import Sweep
 from sweeper.texts import typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.view import View, plan_table, print_lines, ranking_table, test_table
+from sweeper.view import View, headline, plan_table, print_lines, ranking_table, test_table
 
+INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has ended
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 
 
@@ -36,11 +37,11 @@ def launch(sweep: Sweep, options: Options, console: Console) -> int:
     """
     with only_driver(options.folder):
         check_folder(sweep, options)
-        if not options.plan_only and _is_finished(sweep, options.folder):
+        if not options.plan_only and is_finished(sweep, options.folder):
             return _show_finished(options.folder, console)
         prepared = ready(sweep, options)
         _show_plan_while_ray_starts(prepared, console)
-        return 0 if options.plan_only else _Service(prepared, console).run()
+        return 0 if options.plan_only else Service(prepared, console).run()
 
 
 def _show_plan_while_ray_starts(prepared: Ready, console: Console) -> None:
@@ -54,7 +55,7 @@ def _show_plan_while_ray_starts(prepared: Ready, console: Console) -> None:
         console.print(plan_table(plan.result()))
 
 
-def _is_finished(sweep: Sweep, folder: Path) -> bool:
+def is_finished(sweep: Sweep, folder: Path) -> bool:
     """Whether search and reruns of just this sweep are done, and MLflow knows it."""
     if not has_begun(folder):
         return False
@@ -83,11 +84,17 @@ def show_status(folder: Path, console: Console) -> int:
     return 0
 
 
-class _Service:
-    """What the steps of a sweep hand to one another."""
+class Service:
+    """What the steps of a sweep hand to one another.
 
-    def __init__(self, prepared: Ready, console: Console) -> None:
-        self.prepared, self.console = prepared, console
+    Args:
+        prepared: the sweep; Ray must run.
+        console: for the live view and what came of it.
+        is_part: of several sweeps, so that a line says what came of it.
+    """
+
+    def __init__(self, prepared: Ready, console: Console, is_part: bool = False) -> None:
+        self.prepared, self.console, self.is_part = prepared, console, is_part
         self.sweep, self.options = prepared.sweep, prepared.options
         self.folder, self.uri, self.storage = prepared.folder, prepared.uri, prepared.storage
         self.share = prepared.share
@@ -212,7 +219,7 @@ class _Service:
         what = f"{n_left} trials to go" if n_left else "reruns to go"
         self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")
         self.console.print(f"  {again}", soft_wrap=True, highlight=False)
-        return 130
+        return INTERRUPTED
 
     def _tell(self, ledger: Ledger) -> None:
         """Write the report, close the record, say where everything is."""
@@ -221,18 +228,26 @@ class _Service:
         trials, tests = ledger.records(), ledger.test_records()
         report = render(self.sweep, trials, tests, self.about)
         report.write(self.folder)
-        metrics = self._headline(facts_of(self.sweep, trials, tests))
+        facts = facts_of(self.sweep, trials, tests)
         tags = {"sweeper.status": "finished"}
-        tracking.close_sweep(self.tracking, "FINISHED", metrics, tags, report.files)
-        self.console.print(ranking_table(trials, self.sweep.objective))
-        if tests:
-            self.console.print(test_table(tests))
+        tracking.close_sweep(self.tracking, "FINISHED", self._headline(facts), tags, report.files)
         ledger.places = self._places()
-        print_lines(self.console, ledger.places)
+        if self.is_part:
+            print_lines(self.console, [headline(facts)])
+        else:
+            self._show(ledger, trials, tests)
         if n_undelivered := tracking.deliver_outbox(self.tracking):
             where = _outbox(self.folder)
             text = f"{n_undelivered} records wait for MLflow in {where}: --resume sends them"
             print_lines(self.console, [text])
+
+    def _show(
+        self, ledger: Ledger, trials: Sequence[TrialRecord], tests: Sequence[TrialRecord]
+    ) -> None:
+        self.console.print(ranking_table(trials, self.sweep.objective))
+        if tests:
+            self.console.print(test_table(tests))
+        print_lines(self.console, ledger.places)
 
     def _headline(self, facts: Facts) -> dict[str, float]:
         """What the parent run says of the best configuration."""

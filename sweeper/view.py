@@ -11,12 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sweeper.facts import measured
+from sweeper.facts import Facts, measured
 from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
 from sweeper.study import Study
-from sweeper.texts import duration, percent, short_names
+from sweeper.texts import NOTHING, duration, percent, short_names
 from sweeper.texts import shown as short
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
@@ -55,6 +55,11 @@ class Plan:
     places: Mapping[str, str]
 
     @property
+    def device_seconds(self) -> float:
+        """Of all trials and reruns together."""
+        return self.left * self.seconds + self.reruns * self.seconds / self.repeats
+
+    @property
     def wall_seconds(self) -> float:
         """As if all trials took the same."""
         waves = -(-self.left // self.at_once) * self.seconds
@@ -78,6 +83,26 @@ def plan_table(plan: Plan) -> Table:
     for name, place in plan.places.items():
         table.add_row(name, Text(place))
     return table
+
+
+def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:
+    """What several sweeps take: a line for each, or a grid of those named ROW.COLUMN."""
+    columns = list(dict.fromkeys(name.partition(".")[2] for name in plans))
+    table = Table()
+    table.add_column("")
+    for column in columns:
+        table.add_column(Text(column or "device time"), justify="right")
+    for row in dict.fromkeys(name.partition(".")[0] for name in plans):
+        names = [f"{row}.{column}" if column else row for column in columns]
+        cells = [duration(plans[n].device_seconds) if n in plans else NOTHING for n in names]
+        table.add_row(Text(row), *cells)
+    total = duration(sum(plan.device_seconds for plan in plans.values()))
+    wall = duration(sum(plan.wall_seconds for plan in plans.values()))
+    trials = sum(plan.left for plan in plans.values())
+    reruns = sum(plan.reruns for plan in plans.values())
+    done = f", {n_done} more are done" if n_done else ""
+    text = f"{len(plans)} sweeps{done}: {trials} trials, {reruns} reruns, {total} in all"
+    return Group("Plan: device time of each sweep", table, f"{text}; expected {wall} from now")
 
 
 def ranking_table(
@@ -118,6 +143,19 @@ def test_table(tests: Sequence[TrialRecord]) -> Table:
         cells = percent(reached["acc"]), percent(reached["bwt"], is_signed=True)
         table.add_row(str(number), str(len(group)), *cells)
     return table
+
+
+def headline(facts: Facts) -> str:
+    """What came of a sweep, in a line."""
+    if facts.best is None:
+        return f"{facts.sweep.name}: no trial has finished"
+    found, where = facts.best_test, "test"
+    if found is None:
+        acc, bwt, where = facts.best.metrics["acc"], facts.best.metrics["bwt"], "validation"
+        reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
+    else:
+        reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
+    return f"{facts.sweep.name}: {where} {reached}  {shown(facts.best.values)}"
 
 
 def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:

@@ -5,11 +5,16 @@ from pathlib import Path
 import pytest
 
 from mpnet.config import RunConfig, parse_run
+from sweeper.folder import Choice, load_folder
+from sweeper.paper import departures, matching_cells, table1
 from sweeper.space import with_values
 from sweeper.sweep import load_sweep
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(path.relative_to(ROOT) for path in (ROOT / "search_spaces").rglob("*.y*ml"))
+TABLE = Path("search_spaces/table1")
+FOUND = sorted(path.relative_to(ROOT) for path in (ROOT / "search_spaces").rglob("*.y*ml"))
+FILES = [path for path in FOUND if TABLE not in path.parents]
+PIECES = [path for path in FOUND if TABLE in path.parents]
 
 every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
@@ -40,3 +45,33 @@ def test_no_path_is_searched_over_in_vain(file: Path) -> None:
 def test_the_first_line_is_the_command_that_runs_it(file: Path) -> None:
     first = (ROOT / file).read_text().splitlines()[0]
     assert first == f"# ./run python -m sweeper.launch {file.as_posix()}"
+
+
+# The paper's table
+
+
+@pytest.mark.parametrize("budget", [None, "reduced"])
+def test_the_table_has_a_sweep_for_every_cell_of_the_paper(budget: str | None) -> None:
+    sweeps = load_folder(ROOT / TABLE, Choice(budget=budget))
+    cells = []
+    for sweep in sweeps:
+        configuration = parse_run(with_values(sweep.run, next(iter(sweep.space.corners()))))
+        n_tasks = {"cifar10_100": 10, "sequence8": 8}.get(configuration.benchmark["name"])
+        cells += matching_cells(sweep.run, n_tasks or sweep.run["benchmark"]["n_tasks"])
+    assert len(sweeps) == 91
+    assert sorted(cells, key=str) == sorted(table1(), key=str)
+
+
+def test_every_corner_of_the_table_is_a_run_with_the_protocol_of_the_paper() -> None:
+    for sweep in load_folder(ROOT / TABLE, Choice()):
+        for values in sweep.space.corners():
+            parse_run(with_values(sweep.run, values))
+        assert departures(sweep.run) == []
+        assert (sweep.select.top, sweep.select.seeds) == (1, 5)
+
+
+@pytest.mark.parametrize("file", PIECES, ids=lambda file: file.stem)
+def test_the_first_line_of_a_piece_is_the_command_that_runs_the_table(file: Path) -> None:
+    first = (ROOT / file).read_text().splitlines()[0]
+    budget = f" --budget {file.stem}" if file.parent.name == "budgets" else ""
+    assert first == f"# ./run python -m sweeper.launch {TABLE.as_posix()}{budget}"
