@@ -12,11 +12,6 @@ from mpnet.config import RunConfig
 from mpnet.training import Group, TaskTrainer, batches
 
 
-def count_gpus() -> int:
-    """That PyTorch can use here."""
-    return torch.cuda.device_count()
-
-
 def expected_seconds(config: RunConfig, n_threads: int | None = None, spend: float = 1.0) -> float:
     """Seconds that all epochs of all tasks will take, without early stops and evaluation.
 

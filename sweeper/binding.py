@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from mpnet.config import RunConfig, parse_run
-from mpnet.cost import count_gpus, expected_seconds
+from mpnet.cost import expected_seconds
 from mpnet.errors import ConfigError, DataMissing
+from mpnet.machine import count_gpus
 from sweeper.errors import SweepError
 from sweeper.space import with_values
 from sweeper.sweep import Sweep
@@ -25,7 +26,7 @@ def check(sweep: Sweep) -> list[RunConfig]:
         except ConfigError as error:
             faults |= dict.fromkeys(str(error).splitlines())
     if not faults:
-        faults |= dict.fromkeys(_data_faults(configurations))
+        faults |= dict.fromkeys(data_faults(configurations))
     if faults:
         raise SweepError("\n".join(faults))
     return configurations
@@ -40,7 +41,7 @@ def _hidden_paths(sweep: Sweep) -> Iterator[str]:
             yield f"{where}: run.{name} must not stand beside it, since it would win; remove it."
 
 
-def _data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
+def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
     """Of every benchmark once: it is read as a trial will read it, so that the cache is warm."""
     for configuration in {_benchmark(c): c for c in configurations}.values():
         try:

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from sweeper import binding, storage, tracking, tuner
+from sweeper import binding, nodes, storage, tracking, tuner
 from sweeper.errors import SweepError
 from sweeper.ledger import Ledger, has_begun, open_ledger, search_of
 from sweeper.ranking import finished
@@ -128,6 +128,9 @@ def ready(sweep: Sweep, options: Options) -> Ready:
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(sweep, place, uri)
+    if options.address is not None and not faults:
+        places = {"sweep.storage": place, "--output": str(folder)}
+        faults += nodes.faults(nodes.Needs(places, uri, configurations))
     if faults:
         raise SweepError("\n".join(faults))
     return Ready(sweep, options, folder, uri, place, configurations, share)
@@ -145,11 +148,11 @@ def _faults_of_places(sweep: Sweep, place: str, uri: str) -> Iterator[str]:
 
 def _share_of(sweep: Sweep, address: str | None) -> Share:
     """What a trial gets here; a cluster has to be joined to know what it has."""
-    machine = [(float(binding.n_cpus()), float(binding.n_gpus()))]
-    if address is not None:
-        tuner.connect(address)
-        machine = tuner.nodes()
-    return tuner.share(sweep.settings.resources, sweep.settings.concurrency, machine)
+    asked, most = sweep.settings.resources, sweep.settings.concurrency
+    if address is None:
+        return tuner.share(asked, most, [(float(binding.n_cpus()), float(binding.n_gpus()))])
+    tuner.connect(address)
+    return replace(tuner.share(asked, most, tuner.nodes()), can_grow=most is None)
 
 
 def plan_of(ready: Ready, spend: float = 1.0) -> Plan:

@@ -198,6 +198,10 @@ class Service:
             ).fit()
         study.release_running()
         self._settle(ledger)
+        if study.halted:
+            text = f"The storage is full; make space there, then go on. ({study.halted})"
+            self.console.print(text, style="red", markup=False, soft_wrap=True)
+            return False
         return study.n_left == 0 or self._is_out_of_time(study.n_left)
 
     def _is_out_of_time(self, n_left: int) -> bool:

@@ -23,18 +23,39 @@ def folder_of(key: str, number: int) -> str:
 
 def fault(storage: str) -> str | None:
     """What is wrong with a storage, if anything; a small file is written and read."""
-    name = f".probe-{uuid.uuid4().hex}"
     try:
-        files, root = _open(storage)
-        files.create_dir(root, recursive=True)
-        with files.open_output_stream(f"{root}/{name}") as stream:
-            stream.write(b"probe")
-        with files.open_input_stream(f"{root}/{name}") as stream:
-            is_same = stream.read() == b"probe"
-        files.delete_file(f"{root}/{name}")
+        name = mark(storage)
+        is_same = is_marked(storage, name)
+        unmark(storage, name)
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
         return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
     return None if is_same else f"{storage}: must give back what was written, but did not."
+
+
+def mark(storage: str) -> str:
+    """Leave a small file, by whose name others know that they see the same place."""
+    name = f".probe-{uuid.uuid4().hex}"
+    files, root = _open(storage)
+    files.create_dir(root, recursive=True)
+    with files.open_output_stream(f"{root}/{name}") as stream:
+        stream.write(name.encode())
+    return name
+
+
+def is_marked(storage: str, name: str) -> bool:
+    """Whether a mark is seen from here."""
+    try:
+        files, root = _open(storage)
+        with files.open_input_stream(f"{root}/{name}") as stream:
+            return bool(stream.read() == name.encode())
+    except (OSError, ValueError, ImportError):
+        return False
+
+
+def unmark(storage: str, name: str) -> None:
+    """Take a mark away."""
+    files, root = _open(storage)
+    files.delete_file(f"{root}/{name}")
 
 
 def restore(storage: str, key: str, folder: Path) -> bool:

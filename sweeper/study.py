@@ -60,6 +60,7 @@ class Study:
 
     def __init__(self, study: optuna.Study, search: Search) -> None:
         self.study, self.search = study, search
+        self.halted = ""  # why nothing more is to start, if so
         self._n_duplicates = 0
         self._running: dict[int, str] = {}  # keys by number
         self._over: set[str] = set()  # keys
@@ -107,7 +108,7 @@ class Study:
 
     def wants_more(self) -> bool:
         """Whether another trial should start."""
-        return self.n_left > len(self._running)
+        return not self.halted and self.n_left > len(self._running)
 
     def _has_waited(self) -> bool:
         patience = self.search.patience

@@ -1,7 +1,10 @@
 """One trial: sampled values to runs of `mpnet`, reported to Tune and recorded in MLflow."""
 
+import errno
 import json
 import math
+import os
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ray
 import yaml
 from ray import tune
 
@@ -16,6 +20,7 @@ from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, parse_run
 from mpnet.continual import Results, run
 from mpnet.errors import DataMissing, Dead, Diverged
+from mpnet.machine import limit_threads
 from mpnet.metrics import acc, bwt
 from mpnet.results import as_lists, summary_line
 from mpnet.training import EpochReport
@@ -114,6 +119,7 @@ class _Trial:
         self.memory = self._recalled()
         self.start, self.reported_at = time.monotonic() - self.memory.seconds, -math.inf
         resources = tune.get_context().get_trial_resources().required_resources
+        limit_threads(max(1, int(resources.get("CPU", 0))))
         device = "cuda" if resources.get("GPU", 0) > 0 else "cpu"
         self.configurations = job.configurations(values, device)
         self.log = self._opened_log(values)
@@ -129,6 +135,13 @@ class _Trial:
             # The same seed would come to the same end, so Tune is not asked to try again.
             self._close_log("FAILED", str(error))
             tune.report({**self.memory.latest, "failure": str(error)})
+            return
+        except OSError as error:
+            self._close_log("KILLED", str(error))
+            if not _is_full(error):
+                raise
+            # Not the trial's fault, and every other one would meet it too.
+            tune.report({**self.memory.latest, "halt": f"{self.job.storage}: {error}"})
             return
         except Exception as error:
             self._close_log("FAILED", f"{type(error).__name__}: {error}")
@@ -232,7 +245,10 @@ class _Trial:
             "sweeper.stage": self.job.stage,
             "method": configuration.method["name"],
             "benchmark": configuration.benchmark["name"],
+            "sweeper.node": f"{socket.gethostname()} {_node_id()[:6]}",
         }
+        if step := self.memory.latest["step"]:
+            tags["sweeper.resumed_at_step"] = str(step)
         return RunLog(
             self.job.tracking,
             f"{self.job.stage}-{self.key}",
@@ -273,6 +289,15 @@ class _Trial:
     def _close_log(self, status: str, reason: str) -> None:
         if self.log is not None:
             self.log.close(status, {"sweeper.reason": reason[:400]} if reason else {})
+
+
+def _node_id() -> str:
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def _is_full(error: OSError) -> bool:
+    """Whether a disk has no room; what passes through Arrow has the number in its text only."""
+    return error.errno == errno.ENOSPC or os.strerror(errno.ENOSPC) in str(error)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

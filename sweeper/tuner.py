@@ -49,11 +49,16 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Share:
-    """What each trial is given, and how many run at once."""
+    """What each trial is given, and how many run at once.
+
+    Args:
+        can_grow: nodes may join, and then more run at once.
+    """
 
     cpu: float
     gpu: float
     at_once: int
+    can_grow: bool = False
 
     @property
     def n_threads(self) -> int:
@@ -186,6 +191,9 @@ class _Search(OptunaSearch):
             self.study.finish(number, json.loads(result["outcome"]))
         elif "failure" in result:
             self.study.fail(number, result["failure"])
+        elif "halt" in result:
+            self.study.halted = result["halt"]
+            self.study.release(number)
         elif time.time() >= self.deadline:
             self.study.release(number)
         else:
@@ -250,7 +258,7 @@ def build_tuner(
             search_alg=search,
             scheduler=_scheduler(settings.scheduler if stage == "search" else "none", n_steps),
             num_samples=-1,  # the study says when there is enough
-            max_concurrent_trials=share.at_once,
+            max_concurrent_trials=None if share.can_grow else share.at_once,
             time_budget_s=seconds,
             reuse_actors=True,
             trial_dirname_creator=search.folder,
