@@ -4,6 +4,7 @@ Tune writes `<key>-<number>/checkpoint_<count>` below the storage; a trial that 
 another number, so nothing is ever written over.
 """
 
+import hashlib
 import json
 import os
 import uuid
@@ -59,8 +60,14 @@ def unmark(storage: str, name: str) -> None:
 
 
 def restore(storage: str, key: str, folder: Path) -> bool:
-    """Copy the newest whole state of a configuration to a folder; False if there is none."""
-    return any(_copy(storage, place, folder) for place in _states(storage, key))
+    """Copy the newest whole state of a configuration to a folder; False if there is none.
+
+    What is no whole state does not stay in the folder.
+    """
+    is_found = any(_copy(storage, place, folder) for place in _states(storage, key))
+    if not is_found:
+        _clear(folder)
+    return is_found
 
 
 def forget(storage: str, key: str) -> None:
@@ -71,18 +78,21 @@ def forget(storage: str, key: str) -> None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a state is as its writer left it, not what a death in mid-copy left of it."""
+    """Whether a state is as its writer left it, not what a death or a full disk left of it."""
     try:
-        size = json.loads((folder / MEMORY).read_text())["state_bytes"]
+        digest = json.loads((folder / MEMORY).read_text())["state"]
     except (OSError, ValueError, KeyError):
         return False
-    return size == state_bytes(folder)
+    return bool(digest == digest_of_state(folder))
 
 
-def state_bytes(folder: Path) -> int:
-    """Size of a saved run; 0 between two runs."""
+def digest_of_state(folder: Path) -> str:
+    """Of a saved run; empty between two runs. Its size would not do: a full disk leaves holes."""
     path = folder / STATE
-    return os.path.getsize(path) if path.exists() else 0
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _open(storage: str) -> tuple[fs.FileSystem, str]:
@@ -107,10 +117,14 @@ def _folders(files: fs.FileSystem, root: str, prefix: str) -> list[str]:
 
 def _copy(storage: str, place: str, folder: Path) -> bool:
     files, _ = _open(storage)
-    for name in (STATE, MEMORY):
-        (folder / name).unlink(missing_ok=True)
+    _clear(folder)
     try:
         fs.copy_files(place, str(folder), source_filesystem=files)
     except OSError:  # deleted, or written, while we look: the next older one will do
         return False
     return is_whole(folder)
+
+
+def _clear(folder: Path) -> None:
+    for name in (STATE, MEMORY):
+        (folder / name).unlink(missing_ok=True)

@@ -25,7 +25,7 @@ from mpnet.metrics import acc, bwt
 from mpnet.results import as_lists, summary_line
 from mpnet.training import EpochReport
 from sweeper.space import Values, with_values
-from sweeper.storage import MEMORY, is_whole, restore, state_bytes
+from sweeper.storage import MEMORY, digest_of_state, is_whole, restore
 from sweeper.study import Stage
 from sweeper.texts import short_names, shown
 from sweeper.tracking import RunLog, Tracking
@@ -88,8 +88,8 @@ class _Memory:
         self.pending: list[Any] = []  # what MLflow has not got yet
 
     def write(self, folder: Path) -> None:
-        """Say how large the state beside it must be, so that a torn copy is known as one."""
-        content = {**vars(self), "state_bytes": state_bytes(folder)}
+        """Say what the state beside it must be, so that a torn copy is known as one."""
+        content = {**vars(self), "state": digest_of_state(folder)}
         (folder / MEMORY).write_text(json.dumps(content))
 
     def read(self, folder: Path) -> None:

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.storage import MEMORY, STATE, fault, folder_of, forget, is_whole, restore, state_bytes
+from sweeper.storage import (
+    MEMORY,
+    STATE,
+    digest_of_state,
+    fault,
+    folder_of,
+    forget,
+    is_marked,
+    is_whole,
+    mark,
+    restore,
+    unmark,
+)
 
 
 def save(storage: Path, key: str, number: int, count: int, text: str = "") -> Path:
@@ -15,7 +27,7 @@ def save(storage: Path, key: str, number: int, count: int, text: str = "") -> Pa
     folder.mkdir(parents=True)
     if text:
         (folder / STATE).write_text(text)
-    (folder / MEMORY).write_text(json.dumps({"state_bytes": len(text), "text": text}))
+    (folder / MEMORY).write_text(json.dumps({"state": digest_of_state(folder), "text": text}))
     return folder
 
 
@@ -62,16 +74,34 @@ def test_a_torn_copy_is_passed_over_for_an_older_whole_one(storage: Path, target
     missing = save(storage, "key", 3, 0, "newer still")
     (missing / STATE).unlink()
     half = save(storage, "key", 4, 0, "newer than that")
-    (half / MEMORY).write_text('{"state_by')
+    (half / MEMORY).write_text('{"sta')
     (save(storage, "key", 5, 0, "without a memory") / MEMORY).unlink()
     assert restore(str(storage), "key", target)
     assert (target / STATE).read_text() == "whole"
     assert is_whole(target)
 
 
-def test_only_torn_copies_are_none(storage: Path, target: Path) -> None:
+def test_a_copy_of_the_right_size_with_a_hole_is_torn(storage: Path, target: Path) -> None:
+    """As a disk that was full in mid-copy leaves it."""
+    (save(storage, "key", 1, 0, "state") / STATE).write_bytes(b"sta\0\0")
+    assert not restore(str(storage), "key", target)
+
+
+def test_a_mark_is_seen_where_it_was_left_and_nowhere_else(storage: Path, target: Path) -> None:
+    name = mark(str(storage))
+    assert is_marked(str(storage), name)
+    assert not is_marked(str(target), name)
+    unmark(str(storage), name)
+    assert not is_marked(str(storage), name)
+    assert list(storage.iterdir()) == []
+
+
+def test_only_torn_copies_are_none_and_nothing_of_them_is_left(
+    storage: Path, target: Path
+) -> None:
     (save(storage, "key", 1, 0, "state") / STATE).write_text("sta")
     assert not restore(str(storage), "key", target)
+    assert list(target.iterdir()) == []
 
 
 def test_between_two_runs_there_is_a_memory_and_no_state(storage: Path, target: Path) -> None:
@@ -79,7 +109,7 @@ def test_between_two_runs_there_is_a_memory_and_no_state(storage: Path, target: 
     save(storage, "key", 1, 1)
     (target / STATE).write_text("left over")
     assert restore(str(storage), "key", target)
-    assert (state_bytes(target), (target / STATE).exists()) == (0, False)
+    assert not (target / STATE).exists()
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_stays(storage: Path, target: Path) -> None:
