@@ -9,7 +9,6 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,7 @@ from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 
 from sweeper import tuner
-from sweeper.ledger import Ledger, search_of
-from sweeper.records import State
-from sweeper.space import Values
-from sweeper.sweep import parse_sweep
+from tests.sweeper.studies import report_outcome, run_trials
 
 
 def bare_trial(config: dict[str, Any]) -> None:
@@ -32,22 +28,7 @@ def bare_trial(config: dict[str, Any]) -> None:
 
 def our_trial(config: dict[str, Any]) -> None:
     """Nothing but an outcome."""
-    metrics = {"acc": config["values"]["x"], "bwt": 0.0}
-    outcome = {"metrics": metrics, "seeds": [0], "R": [[[0.5]]], "curves": [[]], "seconds": 0.0}
-    tune.report({**metrics, "score": 0.0, "step": 1, "outcome": json.dumps(outcome)})
-
-
-class Nobody:
-    """Listens to nothing."""
-
-    def started(self, number: int, values: Values) -> None:
-        """Nothing."""
-
-    def reported(self, number: int, metrics: Mapping[str, Any]) -> None:
-        """Nothing."""
-
-    def ended(self, number: int, state: State) -> None:
-        """Nothing."""
+    report_outcome(config["values"]["x"])
 
 
 def bare_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
@@ -70,20 +51,7 @@ def bare_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
 
 def our_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
     """Trials a minute of the service."""
-    blocks = {
-        "run": {},
-        "space": {"x": {"uniform": [0, 1]}},
-        "sweep": {"trials": n_trials, "sampler": "random"},
-    }
-    sweep = parse_sweep(blocks, "empty")
-    ledger = Ledger(folder)
-    ledger.begin(sweep)
-    study = ledger.open(search_of(sweep))
-    start = time.perf_counter()
-    trials = str(folder / "trials")
-    tuner.build_tuner(study, our_trial, share, sweep.settings, trials, Nobody()).fit()
-    seconds = time.perf_counter() - start
-    assert len([record for record in ledger.records() if record.state == "finished"]) == n_trials
+    seconds, _ = run_trials(our_trial, n_trials, share, folder)
     return 60 * n_trials / seconds
 
 
