@@ -1,43 +1,66 @@
-"""Write the report of a sweep into its folder."""
+"""Write the report of a sweep into its folder, or the paper's table for many sweeps."""
 
 import argparse
 import sys
 from pathlib import Path
 
+from rich.console import Console
+
 from sweeper.environment import environment
 from sweeper.errors import SweepError
-from sweeper.report import Report, render
+from sweeper.report import Report, render, table1
 
-EXAMPLES = """example:
+EXAMPLES = """examples:
   python -m sweeper.report sweeps/ppbi_split_mnist
+  python -m sweeper.report --table1
+  python -m sweeper.report --table1 sweeps
 
-Writes report.html (one page that needs no network), report.md and trials.csv into the folder,
-while a sweep runs as well as after it.
+Writes report.html (one page that needs no network), report.md and trials.csv into the folder of a
+sweep. With --table1: shows the paper's Table I for all sweeps below a folder, ours beside the
+paper's, and writes table1.html, table1.md, table1.csv and table1.tex there. Both work while sweeps
+run as well as after them.
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse, read, render, write; print where."""
-    folder: Path = _parser().parse_args(arguments).folder
+    options = _parser().parse_args(arguments)
     try:
-        report = _report(folder)
+        if options.table1:
+            table1.write(options.table1, Console())
+        else:
+            _write_report(options.folder)
     except SweepError as error:
         print(error, file=sys.stderr)
         return 2
-    for path in report.write(folder):
-        print(path)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m sweeper.report",
-        description="Say what came out of a sweep: a page, Markdown and a table of all trials.",
+        description="Say what came out of a sweep, or fill the paper's Table I from many.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "folder", nargs="?", type=Path, metavar="SWEEP", help="output folder of a sweep"
+    )
+    which.add_argument(
+        "--table1",
+        nargs="?",
+        type=Path,
+        const=table1.DEFAULT,
+        metavar="FOLDER",
+        help=f"the paper's Table I from all sweeps below FOLDER (default: {table1.DEFAULT})",
+    )
     return parser
+
+
+def _write_report(folder: Path) -> None:
+    for path in _report(folder).write(folder):
+        print(path)
 
 
 def _report(folder: Path) -> Report:

@@ -3,19 +3,16 @@
 import csv
 import io
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import plotly.offline
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sweeper import texts
 from sweeper.facts import Facts, mean_matrix, over_seeds, run_of
 from sweeper.records import TrialRecord
 from sweeper.report import run_figures, search_figures
+from sweeper.report.templates import environment, file_text
 
-FOLDER = Path(__file__).parent
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
 _N_COMMANDS = 3  # of the best trials
 
@@ -45,12 +42,12 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
         *(search_figures.sensitivity(facts, metric) for metric in metrics),
     ]
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             **_context(facts, about),
-            css=_text("page.css"),
-            js=_text("page.js"),
+            css=file_text("page.css"),
+            js=file_text("page.js"),
             plotly_js=plotly.offline.get_plotlyjs(),
             rows=[_row(facts, place, t) for place, t in enumerate(_listed(facts))],
             matrices=run_figures.matrices(facts),
@@ -64,7 +61,7 @@ def markdown(facts: Facts, about: Mapping[str, str]) -> str:
     """The same without pictures."""
     rows = [[entry.text for entry in _row(facts, p, t)] for p, t in enumerate(_listed(facts))]
     R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
-    template = _environment().get_template("page.md")
+    template = environment().get_template("page.md")
     return template.render(**_context(facts, about), rows=rows, R=R)
 
 
@@ -192,29 +189,3 @@ def _commands(facts: Facts, file: str) -> list[dict[str, Any]]:
         }
         for trial in facts.ranked[:_N_COMMANDS]
     ]
-
-
-def _in_markdown(text: object) -> str:
-    """Fit for a cell of a table: no line ends, no bars, no tags."""
-    flat = " ".join(str(text).split())
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=lambda name: name is not None and name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
-    environment.filters |= {name: getattr(texts, name) for name in names}
-    environment.filters["md"] = _in_markdown
-    return environment
-
-
-@cache
-def _text(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")

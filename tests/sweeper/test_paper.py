@@ -72,3 +72,7 @@ def test_a_shortened_run_is_known_to_leave_the_protocol() -> None:
         "epochs 5 (paper: 250)",
         "at most 200 training images per class (paper: all)",
     ]
+
+
+def test_settings_of_the_training_may_stand_in_the_run_itself_and_win() -> None:
+    assert departures({"training": {"epochs": 250}, "epochs": 5}) == ["epochs 5 (paper: 250)"]

@@ -8,7 +8,7 @@ import pytest
 
 from sweeper.records import Matrix, TrialRecord
 from sweeper.report import Report, render
-from sweeper.report.page import FOLDER
+from sweeper.report.templates import FOLDER
 from sweeper.sweep import Sweep
 from tests.sweeper.records import ABOUT, HOSTILE, TESTS, TRIALS, Page, failed, finished, sweep_of
 

@@ -1,0 +1,75 @@
+"""The table as a page, as Markdown and as CSV."""
+
+import csv
+import io
+from typing import Any
+
+from sweeper.paper import COLUMNS
+from sweeper.report.table1.heading import TITLE, about
+from sweeper.report.table1.words import Words, raised, words
+from sweeper.report.templates import environment, file_text, in_markdown
+from sweeper.table1 import Entry, Table
+
+_CSV_HEAD = (
+    *("row", "method", "measure", "column", "benchmark", "n_tasks"),
+    *("acc", "acc_deviation", "bwt", "bwt_deviation", "seeds", "seeds_planned"),
+    *("trials_finished", "trials_planned", "paper_acc", "paper_bwt", "paper_is_slip"),
+    *("acc_difference", "bwt_difference", "missing", "departures", "sweep", "remarks"),
+)
+
+
+def html(table: Table) -> str:
+    """One page that needs nothing else."""
+    css = file_text("page.css") + file_text("table1/page.css")
+    return environment().get_template("table1/page.html").render(**_context(table), css=css)
+
+
+def markdown(table: Table) -> str:
+    """The same, a line of the table for each method."""
+    rows = [[_cell_in_markdown(cell) for cell in row] for row in words(table)]
+    template = environment().get_template("table1/page.md")
+    return template.render(**_context(table), cells=rows, raised=raised)
+
+
+def csv_text(table: Table) -> str:
+    """One line per cell, as measured: fractions, empty where nothing is known."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_CSV_HEAD)
+    writer.writerows(_csv_line(entry) for entry in table.cells)
+    return buffer.getvalue()
+
+
+def _context(table: Table) -> dict[str, Any]:
+    return {
+        "title": TITLE,
+        "about": about(table),
+        "n_sweeps": len({entry.folder for entry in table.cells if entry.folder}),
+        "columns": COLUMNS,
+        "rows": words(table),
+        "notes": table.notes,
+        "left_out": table.left_out,
+    }
+
+
+def _cell_in_markdown(cell: Words) -> str:
+    paper = f"paper {' / '.join(cell.paper)}{raised(cell.paper_note)}" if cell.paper else ""
+    differences = " / ".join(part.text for part in cell.differences)
+    ours = [f"**{cell.acc}**{raised(cell.note)}", f"BWT {cell.bwt}"] if cell.acc else []
+    missing = f"*{in_markdown(cell.missing)}*{raised(cell.note)}" if cell.missing else ""
+    difference = f"diff. {differences}" if differences else ""
+    return "<br>".join(filter(None, [*ours, missing, paper, difference, cell.basis]))
+
+
+def _csv_line(entry: Entry) -> list[object]:
+    acc, bwt, paper = entry.acc, entry.bwt, entry.paper
+    ours = [acc.mean, acc.deviation, bwt.mean, bwt.deviation, acc.n] if acc and bwt else [""] * 5
+    printed = [paper.acc, paper.bwt, int(paper.is_slip)] if paper else [""] * 3
+    return [
+        *(*entry.row, *entry.column),
+        *(*ours, entry.n_seeds or ""),
+        *(entry.n_finished, entry.n_planned, *printed),
+        *(entry.differences or ("", "")),
+        *(entry.missing, "; ".join(entry.departures), entry.folder),
+        "; ".join(filter(None, [entry.remark, entry.paper_remark])),
+    ]

@@ -1,0 +1,87 @@
+"""How a cell of the table reads: the words that all forms share."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from sweeper.facts import Measured
+from sweeper.table1 import Entry, Table
+from sweeper.texts import counted, points, spread
+
+Look = Literal["better", "worse", "alike"]
+
+
+class Difference(NamedTuple):
+    """Ours less the paper's, and whether the deviation of ours would explain it ("alike")."""
+
+    text: str
+    look: Look
+
+
+@dataclass(frozen=True)
+class Words:
+    """A cell.
+
+    Args:
+        acc: our mean and deviation; empty without results.
+        paper: ACC and BWT as printed; empty for a method that the paper does not have.
+        basis: trials and seeds behind our numbers; empty without results.
+        missing: why there are no results; empty if there are.
+        note: number of the footnote on our numbers,
+        paper_note: and on the paper's; 0 for none.
+    """
+
+    entry: Entry
+    acc: str
+    bwt: str
+    paper: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    basis: str
+    missing: str
+    note: int
+    paper_note: int
+
+
+def words(table: Table) -> list[list[Words]]:
+    """All cells, row by row."""
+    numbers = {text: place for place, text in enumerate(table.notes, start=1)}
+    return [[_words(entry, numbers) for entry in line] for line in table.entries]
+
+
+def raised(number: int) -> str:
+    """A footnote's number as its mark; nothing for 0."""
+    return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if number else ""
+
+
+def _words(entry: Entry, numbers: dict[str, int]) -> Words:
+    paper = entry.paper
+    return Words(
+        entry=entry,
+        acc=spread(entry.acc) if entry.acc else "",
+        bwt=spread(entry.bwt, is_signed=True) if entry.bwt else "",
+        paper=(points(paper.acc), points(paper.bwt, is_signed=True)) if paper else (),
+        differences=_differences(entry),
+        basis=_basis(entry) if entry.acc else "",
+        missing="" if entry.acc else entry.missing,
+        note=numbers.get(entry.remark, 0),
+        paper_note=numbers.get(entry.paper_remark, 0),
+    )
+
+
+def _differences(entry: Entry) -> tuple[Difference, ...]:
+    ours = (entry.acc, entry.bwt)
+    pairs = zip(entry.differences or (), ours, strict=False)
+    return tuple(_difference(value, our) for value, our in pairs if our)
+
+
+def _difference(value: float, ours: Measured) -> Difference:
+    is_alike = abs(value) <= (ours.deviation or 0.0)
+    look: Look = "alike" if is_alike else "better" if value > 0 else "worse"
+    return Difference(points(value, is_signed=True), look)
+
+
+def _basis(entry: Entry) -> str:
+    n, planned = entry.n_finished, entry.n_planned
+    is_short = planned is not None and n < planned
+    trials = f"{n} of {planned} trials" if is_short else counted(n, "trial")
+    done = counted(entry.acc.n, "seed") if entry.acc else ""
+    return f"{trials}, {entry.missing or done}"

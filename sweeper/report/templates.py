@@ -1,0 +1,38 @@
+"""The templates of this folder, and how they show things."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from sweeper import texts
+
+FOLDER = Path(__file__).parent
+
+
+def in_markdown(text: object) -> str:
+    """Fit for a cell of a table: no line ends, no bars, no tags."""
+    flat = " ".join(str(text).split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
+@cache
+def environment() -> Environment:
+    """Jinja with our filters; pages escape what they show."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
+    made.filters |= {name: getattr(texts, name) for name in names}
+    made.filters["md"] = in_markdown
+    return made
+
+
+@cache
+def file_text(name: str) -> str:
+    """A file of this folder."""
+    return (FOLDER / name).read_text(encoding="utf-8")
