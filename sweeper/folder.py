@@ -39,8 +39,7 @@ def load_folder(folder: Path, choice: Choice) -> list[Sweep]:
     Raises:
         SweepError: with the faults of all of them.
     """
-    is_table = (folder / "rows").is_dir() and (folder / "columns").is_dir()
-    pieces = _cells(folder) if is_table else {path.stem: path for path in _files(folder)}
+    pieces = _cells(folder) if is_table(folder) else {path.stem: path for path in _files(folder)}
     chosen = {name: where for name, where in pieces.items() if _is_chosen(name, choice.only)}
     if not chosen:
         raise SweepError(_nothing_chosen(folder, choice, list(pieces)))
@@ -54,6 +53,11 @@ def load_folder(folder: Path, choice: Choice) -> list[Sweep]:
     if faults:
         raise SweepError("\n".join(faults))
     return sweeps
+
+
+def is_table(folder: Path) -> bool:
+    """Whether it has a sweep for each row and column."""
+    return (folder / "rows").is_dir() and (folder / "columns").is_dir()
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Blocks:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sweeper.errors import SweepError
-from sweeper.folder import Choice, load_folder
+from sweeper.folder import Choice, is_table, load_folder
 from sweeper.sweep import Sweep, load_sweep
 from sweeper.texts import typed
 
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
             plan_only=options.plan,
             select_only=options.select_only,
             address=options.address,
+            is_table=is_table(options.file),
         )
         if options.file.is_dir():
             act = queue.show_status if options.status else queue.launch_all

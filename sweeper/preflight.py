@@ -32,6 +32,7 @@ class Options:
         select_only: no search, only the reruns.
         address: of a Ray cluster; None for this machine alone.
         records: folder of MLflow's database where that is not the sweep's own.
+        is_table: several sweeps whose results are the paper's table.
     """
 
     folder: Path
@@ -41,6 +42,7 @@ class Options:
     select_only: bool = False
     address: str | None = None
     records: Path | None = None
+    is_table: bool = False
 
 
 @dataclass(frozen=True)

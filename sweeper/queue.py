@@ -35,7 +35,12 @@ def launch_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> i
             _show_plan(prepared, len(parts) - len(left), console)
         if options.plan_only:
             return 0
-        return _run(prepared, console) if prepared else _nothing_left(console)
+        code = _run(prepared, console) if prepared else _nothing_left(console)
+        if options.is_table and code != INTERRUPTED:
+            from sweeper.report import table1  # seconds: not at the start
+
+            table1.write(options.folder, console)
+        return code
 
 
 def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
