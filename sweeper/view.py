@@ -20,6 +20,7 @@ from sweeper.texts import NOTHING, duration, percent, short_names
 from sweeper.texts import shown as short
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
+_ENOUGH = 0.1  # trials done, from which a time can be told
 
 
 def shown(values: Mapping[str, Any]) -> str:
@@ -219,7 +220,8 @@ class View:
             reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
         place = f"{self._n_over()}/{self.study.search.n_trials}"
         head = f"[{self.title} {place}]"
-        left = f"  ({duration(self._seconds_left())} left)" if self.study.n_left else ""
+        seconds = self._seconds_left()
+        left = f"  ({duration(seconds)} left)" if seconds and self.study.n_left else ""
         return (
             f"{head} trial {record.number} {record.state}: {reached}  {shown(record.values)}{left}"
         )
@@ -243,7 +245,7 @@ class View:
 
     def _left_text(self) -> str:
         seconds = self._seconds_left()
-        return f"about {duration(seconds)} left" if seconds else "time left: after the first trial"
+        return "time left unknown yet" if seconds is None else f"about {duration(seconds)} left"
 
     def _best(self) -> Text:
         if not self.best:
@@ -268,11 +270,10 @@ class View:
     def _n_over(self) -> int:
         return sum(record.state in _COLOURS for record in self.records.values())
 
-    def _seconds_left(self) -> float:
-        """From the time that trials took so far, less what the running ones have done."""
-        n_ended = self._n_over() - self.n_before
-        if not n_ended:
-            return 0.0
+    def _seconds_left(self) -> float | None:
+        """From what was done so far, in whole trials; None while that is too little to tell."""
         begun = sum(trial["step"] for trial in self.running.values()) / self.n_steps
-        rate = (n_ended + begun) / (time.monotonic() - self.start)
-        return max(0.0, self.study.n_left - begun) / rate
+        done = self._n_over() - self.n_before + begun
+        if done < _ENOUGH:
+            return None
+        return max(0.0, self.study.n_left - begun) * (time.monotonic() - self.start) / done

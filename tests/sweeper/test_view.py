@@ -203,7 +203,7 @@ def test_the_last_line_does_not_say_how_long_is_left(
 def test_the_live_view_shows_counts_the_best_and_what_runs(study: Study) -> None:
     before = finish(study, 0.7)
     live = View(Console(), "search", study, 2, 10)
-    assert "time left: after the first trial" in text_of(live)
+    assert "time left unknown yet" in text_of(live)
     live.ended(finish(study, 0.9), "finished")
     live.ended(finish(study, 0.8), "finished")
     running = start(study)
