@@ -727,6 +727,7 @@ def test_the_link_shows_the_trials_of_the_sweep_sorted(uri: str, base: str) -> N
     page, query = link.split("?")
     assert page == f"{base}/#/experiments/7/runs"
     assert parse_qs(query) == {
+        "workflowType": ["machine_learning"],
         "searchFilter": ["tags.`sweeper.role`='trial' and tags.`sweeper.sweep`='s 1'"],
         "orderByKey": ["metrics.`val/acc`"],
         "orderByAsc": ["false"],
