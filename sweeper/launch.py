@@ -1,8 +1,28 @@
 """Search over a YAML file: `python -m sweeper.launch search_spaces/quickstart.yaml`."""
 
 import argparse
+import os
+import shlex
 import sys
 from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    # A plain script: `ray submit` copies this one file to the head node's home and runs it there.
+    # Go on as the module, in the folder of the project and, if it was copied, on the cluster.
+    here = Path(__file__).resolve().parents[1]
+    places = [here, Path(os.environ.get("MPNET_HOME", "~/mpnet")).expanduser()]
+    root = next((place for place in places if (place / "sweeper" / "launch.py").is_file()), None)
+    if root is None:
+        print(
+            f"launch.py: the project must be in {places[1]}, but is not; set MPNET_HOME.",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    if root != here:
+        os.environ.setdefault("RAY_ADDRESS", "auto")
+        os.environ.setdefault("MPNET_LAUNCH", "ray submit docker/cluster.yaml sweeper/launch.py")
+    os.chdir(root)
+    os.execv(sys.executable, [sys.executable, "-m", "sweeper.launch", *sys.argv[1:]])
 
 from rich.console import Console
 
@@ -11,6 +31,7 @@ from sweeper.folder import Choice, is_table, load_folder
 from sweeper.sweep import Sweep, load_sweep
 from sweeper.texts import typed
 
+_LAUNCH = "python -m sweeper.launch"  # MPNET_LAUNCH: how it was called where that is not so
 EXAMPLES = """examples:
   python -m sweeper.launch search_spaces/quickstart.yaml
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --plan
@@ -19,6 +40,7 @@ EXAMPLES = """examples:
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --select-only select.top=3
   python -m sweeper.launch search_spaces/ppbi_cifar.yaml --status
   python -m sweeper.launch search_spaces/table1 --budget reduced --only '*.split_mnist*'
+  ray submit docker/cluster.yaml sweeper/launch.py search_spaces/ppbi_cifar.yaml
 
 A search sees validation data only; the best configurations are then rerun on the test sets with
 seeds of their own. Ctrl-C stops cleanly, and so does a power cut: --resume goes on. Files are in
@@ -38,11 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
 
         asked = preflight.Options(
             folder=options.output or Path("sweeps") / _name(options),
-            command=typed("python", "-m", "sweeper.launch", *arguments),
+            command=typed(*shlex.split(os.environ.get("MPNET_LAUNCH", _LAUNCH)), *arguments),
             resume=options.resume,
             plan_only=options.plan,
             select_only=options.select_only,
-            address=options.address,
+            address=options.address or os.environ.get("RAY_ADDRESS") or None,
             is_table=is_table(options.file),
         )
         if options.file.is_dir():
@@ -92,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only", action="append", metavar="PATTERN", help="of a folder: sweeps with such names"
     )
     parser.add_argument("--output", type=Path, help="folder for files (default: sweeps/NAME)")
-    parser.add_argument("--address", help="of a Ray cluster, such as auto (default: none)")
+    parser.add_argument("--address", help="of a Ray cluster, such as auto (default: RAY_ADDRESS)")
     return parser
 
 

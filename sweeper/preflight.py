@@ -117,7 +117,8 @@ def ready(sweep: Sweep, options: Options) -> Ready:
     """
     folder, settings = options.folder.resolve(), sweep.settings
     records = (options.records or folder).resolve()
-    uri = settings.tracking_uri or f"sqlite:///{records / 'mlflow.db'}"
+    uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    uri = uri or f"sqlite:///{records / 'mlflow.db'}"
     place = _absolute(settings.storage) or str(folder / "trials")
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)

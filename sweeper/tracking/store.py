@@ -54,6 +54,9 @@ def experiment_id(uri: str, name: str) -> str:
 
 def fault(uri: str) -> str | None:
     """Why the store cannot be used, or None; known within about ten seconds."""
+    if without_password(uri) != uri:
+        # It would be kept with the sweep: in its ledger, in MLflow, in the report.
+        return f"{without_password(uri)}: must come without user and password; {_CREDENTIALS}."
     if _is_sqlite(uri):
         wrong = _sqlite_fault(uri, _sqlite_path(uri))
         if wrong or not _sqlite_path(uri).exists():
@@ -70,7 +73,8 @@ def fault(uri: str) -> str | None:
 
 _OTHER_STORE = "start the MLflow server or give another tracking URI"
 _CREDENTIALS = (
-    "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
+    "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN (for a "
+    "database PGUSER and PGPASSWORD)"
 )
 
 

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The head of a Ray cluster, in the foreground; arguments go to `ray start`.
+set -euo pipefail
+# shellcheck source=docker/environment.sh
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+require RAY_AUTH_TOKEN
+exec ray start --head --block --port "${RAY_PORT:-6379}" --disable-usage-stats \
+    --dashboard-host "${DASHBOARD_HOST:-127.0.0.1}" --dashboard-port "${DASHBOARD_PORT:-8265}" "$@"

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# A worker of a Ray cluster, in the foreground; arguments go to `ray start`.
+set -euo pipefail
+# shellcheck source=docker/environment.sh
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+require RAY_AUTH_TOKEN RAY_HEAD
+exec ray start --block --address "$RAY_HEAD" --disable-usage-stats "$@"
