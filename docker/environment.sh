@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside it: what they must be told, and what holds for all of them.
 # All that is missing is said at once.
 require() {

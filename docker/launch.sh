@@ -5,5 +5,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . docker/environment.sh
 require RAY_AUTH_TOKEN
 export RAY_ADDRESS=${RAY_ADDRESS:-auto}
-export MPNET_LAUNCH=${MPNET_LAUNCH:-docker compose --project-directory docker exec head docker/launch.sh}
+export MPNET_LAUNCH=${MPNET_LAUNCH:-docker compose -f docker/compose.yaml exec head docker/launch.sh}
 exec python -m sweeper.launch "$@"

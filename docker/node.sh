@@ -4,6 +4,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 EXTRAS=cluster PIP_CONSTRAINT=docker/requirements.lock ./run true
 # At the top: Debian's own .bashrc ends early in shells without a terminal.
-line="export PATH=$PWD/.venv/bin:\$PATH MPNET_HOME=$PWD"
+line="export PATH=$PWD/.venv/bin:\$PATH MPNET_HOME=$PWD RAY_AUTH_MODE=token"
 touch ~/.bashrc
 grep -qxF "$line" ~/.bashrc || sed -i "1i $line" ~/.bashrc

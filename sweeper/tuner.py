@@ -82,8 +82,11 @@ def connect(address: str | None) -> None:
             ray.init(address="local", include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError) as error:  # the second for versions that do not match
-        raise SweepError(f"--address: a Ray cluster must answer at {address}: {error}") from error
+    except (OSError, RuntimeError, ray.exceptions.AuthenticationError) as error:
+        # RuntimeError: versions that do not match.
+        token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
+        text = f"--address: a Ray cluster must answer at {address}, {token}: {error}"
+        raise SweepError(text) from error
 
 
 def nodes() -> list[tuple[float, float]]:
