@@ -57,7 +57,7 @@ class SweepSettings(_Block):
         checkpoint_epochs: a running trial is saved every so many epochs of a task,
         checkpoint_minutes: and after this much time.
         storage: folder or URI for checkpoints that all nodes see; by default the output folder.
-        tracking_uri: of MLflow; by default a database in the output folder.
+        tracking_uri: of MLflow; by default MLFLOW_TRACKING_URI, or a file in the output folder.
         first: points to try before the sampler's own.
         warm_start: folders of earlier sweeps whose trials the sampler is told.
     """

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -81,12 +82,20 @@ def connect(address: str | None) -> None:
         if address is None:
             ray.init(address="local", include_dashboard=False, **quiet)
         else:
+            _knock(address)
             ray.init(address=address, **quiet)
     except (OSError, RuntimeError, ray.exceptions.AuthenticationError) as error:
         # RuntimeError: versions that do not match.
         token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
         text = f"--address: a Ray cluster must answer at {address}, {token}: {error}"
         raise SweepError(text) from error
+
+
+def _knock(address: str) -> None:
+    """See whether anybody is there: Ray itself would try for a quarter of an hour."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "://" not in address:
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def nodes() -> list[tuple[float, float]]:

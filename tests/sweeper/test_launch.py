@@ -1,15 +1,20 @@
 """The command line, end to end on real digits."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from sweeper import service
 from sweeper.launch import main
-from tests.sweeper.sweeps import SMALL, Command, assert_ledger_and_mlflow_agree
+from sweeper.preflight import Options
+from tests.sweeper.sweeps import ROOT, SMALL, Command, assert_ledger_and_mlflow_agree
 
 
 def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
@@ -50,6 +55,11 @@ def file(tmp_path: Path) -> Path:
             "sweep.storage: /proc/nowhere: must be a place to write",
         ),
         (["sweep.tracking_uri=http://127.0.0.1:9"], "an MLflow store must answer"),
+        (
+            ["sweep.tracking_uri=http://me:hidden@127.0.0.1:9"],
+            "http://127.0.0.1:9: must come without user and password; set MLFLOW_TRACKING",
+        ),
+        (["--address", "127.0.0.1:9"], "a Ray cluster must answer at 127.0.0.1:9, and take the"),
         (["--resume"], "there must be a sweep to go on with, but is none"),
         (["--status"], "must be the folder of a sweep"),
         (
@@ -71,6 +81,7 @@ def test_a_fault_is_told_before_anything_starts(
     assert code == 2
     assert message in printed.err.replace("\n", " ")
     assert "Traceback" not in printed.err
+    assert "hidden" not in printed.err
     assert not (tmp_path / "out" / "study.journal").exists()
 
 
@@ -83,6 +94,54 @@ def test_faults_of_all_kinds_are_told_at_once(
     assert "ppbbi" in printed
     assert "3 GPUs" in printed
     assert "/proc/nowhere" in printed
+
+
+def copied(home: Path, project: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """launch.py as `ray submit` leaves it on a head node, and as it runs it there."""
+    shutil.copy(ROOT / "sweeper" / "launch.py", home)
+    environment = {"PATH": os.environ["PATH"], "MPNET_HOME": str(project)}
+    command = [sys.executable, "launch.py", "search_spaces/quickstart.yaml", *arguments]
+    return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
+
+
+def test_a_copy_runs_in_the_folder_of_the_project(tmp_path: Path) -> None:
+    done = copied(tmp_path, ROOT, "sweep.trails=3")
+    assert done.returncode == 2
+    assert "quickstart.yaml" in done.stderr
+    assert "did you mean 'trials'?" in done.stderr
+
+
+def test_a_copy_without_the_project_says_where_it_must_be(tmp_path: Path) -> None:
+    done = copied(tmp_path, tmp_path / "mpnet")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"launch.py: the project must be in {tmp_path}/mpnet, but is not; set MPNET_HOME.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "address"),
+    [
+        ([], {}, None),
+        ([], {"RAY_ADDRESS": ""}, None),
+        ([], {"RAY_ADDRESS": "auto"}, "auto"),
+        (["--address", "10.0.0.1:6379"], {"RAY_ADDRESS": "auto"}, "10.0.0.1:6379"),
+    ],
+)
+def test_the_cluster_is_the_one_asked_for_or_that_of_the_environment(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    environment: dict[str, str],
+    address: str | None,
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    seen: list[Options] = []
+    monkeypatch.setattr(service, "launch", lambda _, asked, __: seen.append(asked) or 0)
+    assert main([str(file), *options]) == 0
+    assert [asked.address for asked in seen] == [address]
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,77 +1,50 @@
 """Real servers and real processes: stopped, killed, restarted, silent."""
 
-import os
-import pickle
 import signal
 import socket
-import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
 
-from sweeper.tracking import RunLog, Tracking, deliver_outbox, open_sweep, run_ids
+from sweeper.tracking import RunLog, Tracking, deliver_outbox, run_ids
+from tests.sweeper.servers import (
+    Process,
+    assert_eight_processes_log_all,
+    free_port,
+    opened,
+    trial_process,
+)
 
 pytestmark = pytest.mark.slow
 
 
-class Server:
+class Server(Process):
     """An `mlflow server` on its own port, with its own database."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.uri = f"http://127.0.0.1:{self.port}"
-        self._folder = folder
+        port = free_port()
+        self.uri = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
+        command += ["--backend-store-uri", f"sqlite:///{folder}/server.db"]
+        command += ["--artifacts-destination", f"{folder}/artifacts"]
+        command += ["--host", "127.0.0.1", "--port", str(port)]
+        super().__init__(command, folder, {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"})
 
-    def start(self) -> "Server":
-        store = f"sqlite:///{self._folder}/server.db"
-        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store]
-        command += ["--artifacts-destination", f"{self._folder}/artifacts", "--workers", "1"]
-        command += ["--host", "127.0.0.1", "--port", str(self.port)]
-        environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-        with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                env=environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._wait()
-        return self
-
-    def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, how)
-        self._process.wait(30)
-
-    def _wait(self) -> None:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{self.uri}/health", timeout=5).close()
-                return
-            except OSError:
-                assert self._process.poll() is None, "the server has ended"
-                time.sleep(0.2)
-        raise TimeoutError(self.uri)
+    def start(self) -> None:
+        super().start()
+        self.wait_for(f"{self.uri}/health")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path).start()
+    server = Server(tmp_path)
+    server.start()
     yield server
     server.stop()
-
-
-def opened(uri: str, folder: Path) -> Tracking:
-    return open_sweep(uri, "digits", "s1", "sweep", folder / "outbox", {}, {}, {"a.txt": "a"})
 
 
 def steps(sweep: Tracking) -> list[int]:
@@ -133,39 +106,9 @@ def test_a_server_away_at_the_end_gets_the_run_later(server: Server, tmp_path: P
     assert the_status(sweep) == "FINISHED"
 
 
-TRIAL = """
-import pickle, sys, time
-from sweeper.tracking import RunLog
-sweep, keys, patience = pickle.loads(bytes.fromhex(sys.argv[1])), sys.argv[3:], float(sys.argv[2])
-for key in keys:
-    log = RunLog(sweep, key, key, {"lr": 0.1}, {})
-    for step in range(40):
-        log.metrics({f"m{i}": step + i for i in range(5)}, step)
-        time.sleep(0.02)
-    log.artifact("R.json", "[]")
-    log.close("FINISHED", patience=patience)
-"""
-
-
-def trial_process(sweep: Tracking, patience: float, *keys: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", TRIAL, pickle.dumps(sweep).hex(), str(patience), *keys]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-
 def test_eight_processes_share_one_database(tmp_path: Path) -> None:
     sweep = opened(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
-    names = [[f"{process}-{trial}" for trial in range(3)] for process in range(8)]
-    processes = [trial_process(sweep, 600, *keys) for keys in names]
-    errors = [process.communicate(timeout=1200)[1] for process in processes]
-    assert "".join(errors) == ""
-    ids = run_ids(sweep)
-    assert sorted(ids) == sorted(key for keys in names for key in keys)
-    client = MlflowClient(sweep.uri)
-    runs = client.search_runs([sweep.experiment_id], "tags.`sweeper.role` = 'trial'")
-    assert len(runs) == 24
-    assert {run.info.status for run in runs} == {"FINISHED"}
-    assert {len(client.get_metric_history(run.info.run_id, "m4")) for run in runs} == {40}
-    assert not list(Path(sweep.outbox).glob("*"))
+    assert_eight_processes_log_all(sweep)
 
 
 def test_a_process_ends_though_nobody_answers(tmp_path: Path) -> None:
