@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError
@@ -44,32 +45,53 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder, ports = tmp_path_factory.mktemp("cluster"), [str(free_port()) for _ in range(2)]
-    address, place = f"127.0.0.1:{ports[0]}", tempfile.mkdtemp(prefix="ray-")  # short: sockets
-    with tracking(folder) as (uri, client):
+    folder, ports = tmp_path_factory.mktemp("cluster"), [str(free_port()) for _ in range(3)]
+    address, dashboard = f"127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}"
+    with ExitStack() as stack:
+        uri, client = stack.enter_context(tracking(folder))
+        place = stack.enter_context(short_folder())
         token = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_HEAD": address}
         told = {**client, **token, "MLFLOW_TRACKING_URI": uri}
         own = {"RAY_PORT": ports[0], "DASHBOARD_PORT": ports[1]}
-        options = ("--num-cpus=0", f"--temp-dir={place}")
-        nodes = [Script("head.sh", folder, {**told, **own}, *options)]
-        nodes += [Script("worker.sh", folder, told, "--num-cpus=1") for _ in range(2)]
-        nodes[0].start()
-        wait_until_well(nodes[0])
-        for worker in nodes[1:]:
-            worker.start()
-        dashboard = f"http://127.0.0.1:{ports[1]}"
+        options = (f"--temp-dir={place}", f"--ray-client-server-port={ports[2]}", "--num-cpus=0")
+        head = stack.enter_context(running("head.sh", folder, {**told, **own}, *options))
+        wait_until(lambda: is_well(head), head)
+        for n_started in (1, 2):
+            worker = stack.enter_context(running("worker.sh", folder, told, "--num-cpus=1"))
+            wait_until(lambda n=n_started, w=worker: n_joined(w) == n, worker)  # type: ignore[misc]
         yield Cluster(folder, uri, dashboard, {**told, "RAY_ADDRESS": address})
-        for node in reversed(nodes):
-            node.stop(signal.SIGTERM)
 
 
-def wait_until_well(node: Script) -> None:
-    for _ in range(30):
-        if subprocess.run([DOCKER / "health.sh"], env=node.environment).returncode == 0:
+def short_folder() -> "tempfile.TemporaryDirectory[str]":
+    """The path of a socket has a hundred characters at the most."""
+    return tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True)
+
+
+@contextmanager
+def running(name: str, folder: Path, told: dict[str, str], *options: str) -> Iterator[Script]:
+    node = Script(name, folder, told, *options)
+    node.start()
+    try:
+        yield node
+    finally:
+        node.stop(signal.SIGTERM)
+
+
+def n_joined(worker: Script) -> int:
+    return worker.log.read_text().count("Ray runtime started")
+
+
+def wait_until(is_so: Callable[[], bool], node: Script) -> None:
+    for _ in range(120):
+        if is_so():
             return
         assert node.process.poll() is None, node.log.read_text()
         time.sleep(1)
-    raise TimeoutError("the head is not well")
+    raise TimeoutError(node.log.read_text())
+
+
+def is_well(node: Script) -> bool:
+    return subprocess.run([DOCKER / "health.sh"], env=node.environment).returncode == 0
 
 
 def test_a_sweep_runs_and_its_secrets_stay_secret(

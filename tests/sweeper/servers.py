@@ -1,5 +1,6 @@
 """Servers as separate processes, and trials that write to them."""
 
+import contextlib
 import os
 import pickle
 import signal
@@ -43,10 +44,12 @@ class Process:
             )
 
     def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """It, and what it has started."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, how)
-        self.process.wait(30)
+        """It, and what it has started; by force if it does not listen."""
+        for signal_ in (how, signal.SIGKILL):
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, signal_)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(60)
 
     def wait_for(self, url: str) -> None:
         """Until it answers."""
