@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import ray
@@ -193,7 +194,7 @@ class _Search(OptunaSearch):
         trial = self.trials.pop(trial_id)
         number = trial.config["number"]
         if error:
-            self.study.fail(number, _reason(trial))
+            self.study.fail(number, _reason(Path(trial.error_file)))
         else:
             self._ended(number, result or {})
         self._announce(number)
@@ -230,9 +231,13 @@ class _Search(OptunaSearch):
         return self
 
 
-def _reason(trial: Trial) -> str:
-    """The line of what Ray says that holds the error itself."""
-    tries = re.split(r"^Failure # .*$", str(trial.get_error() or ""), flags=re.MULTILINE)
+def _reason(file: Path) -> str:
+    """The line that holds the error itself; Tune's copy in the storage comes later than this."""
+    try:
+        text = file.read_text()
+    except OSError:
+        text = ""
+    tries = re.split(r"^Failure # .*$", text, flags=re.MULTILINE)
     lines = tries[-1].strip().splitlines() or ["the worker died"]
     # A traceback ends with it; where a worker or its memory is gone, hints follow it.
     is_traceback = any(line.startswith("  File ") for line in lines)

@@ -1,5 +1,6 @@
 """Every way to search, for real: schedulers, Pareto fronts, repeats, failures, budgets."""
 
+import json
 import os
 import socket
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.report.__main__ import main as report
-from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree, kill
+from tests.sweeper.sweeps import SMALL, Command, assert_ledger_and_mlflow_agree, kill
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
         tmp_path,
         f"sweep.scheduler={scheduler}",
         "sweep.trials=8",
-        "space.training.learning_rate={grid: [1e-3, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 7e-6]}",
+        "space.training.learning_rate={grid: [1e-3, 2e-3, 3e-3, 4e-3, 1e-6, 2e-6, 3e-6, 4e-6]}",
         "sweep.sampler=grid",
         "space.method.tau_max={grid: [1e-4]}",
         "sweep.concurrency=1",
@@ -67,6 +68,24 @@ def test_a_diverging_trial_is_recorded_with_its_reason_and_stops_nothing(tmp_pat
     assert failed.values["training.learning_rate"] == 1e30
     assert "the loss must stay finite" in (failed.reason or "")
     assert "failed" in printed
+    assert len(command.finished()) == 2
+    assert_ledger_and_mlflow_agree(command)
+
+
+def test_a_trial_without_memory_is_recorded_with_its_reason_and_stops_nothing(
+    tmp_path: Path,
+) -> None:
+    """Ten billion draws of each weight ask for terabytes."""
+    command = Command(tmp_path, "sweep.retries=1", "sweep.sampler=grid")
+    blocks = {
+        "run": {**SMALL["run"], "layers": {"rho": -4}, "method": {"name": "bbb"}, "epochs": 1},
+        "space": {"layers.samples": {"grid": [1, 10_000_000_000, 2]}},
+    }
+    command.file.write_text(json.dumps(blocks))
+    command.run()
+    (failed,) = [trial for trial in command.trials() if trial.state == "failed"]
+    assert failed.values["layers.samples"] == 10_000_000_000
+    assert "allocate" in (failed.reason or "")
     assert len(command.finished()) == 2
     assert_ledger_and_mlflow_agree(command)
 
