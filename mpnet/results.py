@@ -14,6 +14,7 @@ from mpnet.continual import Results
 from mpnet.metrics import Matrix
 
 RESULT = "result.json"
+CONFIG = "config.json"
 
 
 def as_lists(matrix: Matrix) -> list[list[float | None]]:
@@ -37,7 +38,7 @@ def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     content = {**summary_line(results), **matrices, "split": config.split, "seed": config.seed}
     R = results.R
     (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
-    (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
     with (folder / "R.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
