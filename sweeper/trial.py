@@ -23,7 +23,7 @@ from mpnet.continual import Results, run
 from mpnet.errors import DataMissing, Dead, Diverged
 from mpnet.machine import limit_threads
 from mpnet.metrics import acc, bwt
-from mpnet.results import as_lists, summary_line, write_results
+from mpnet.results import as_lists, csv_of, summary_line, write_results
 from mpnet.training import EpochReport
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, copy_folder, digest_of_state, is_whole, restore, run_folder
@@ -294,7 +294,7 @@ class _Trial:
         for seed, R in zip(outcome["seeds"], outcome["R"], strict=True):
             suffix = f"_seed{seed}" if n_seeds > 1 else ""
             self.log.artifact(f"R{suffix}.json", json.dumps(R))
-            self.log.artifact(f"R{suffix}.csv", _csv(R))
+            self.log.artifact(f"R{suffix}.csv", csv_of(R))
             self.log.artifact(
                 f"R{suffix}.png", heat_map(R, f"{self._prefix} accuracy, seed {seed}")
             )
@@ -336,12 +336,3 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-def _csv(R: Sequence[Sequence[float | None]]) -> str:
-    head = ",".join(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
-    rows = [
-        ",".join([str(t + 1), *("" if v is None else repr(v) for v in row)])
-        for t, row in enumerate(R)
-    ]
-    return "\n".join([head, *rows]) + "\n"
