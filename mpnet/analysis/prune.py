@@ -25,8 +25,8 @@ from mpnet.layers import Posterior
 from mpnet.training import evaluate
 
 _SHARES = (
-    *(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.875, 0.9),
-    *(0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 0.998),
+    *(0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9),
+    *(0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995),
 )
 _FALL = 0.01  # of accuracy, that the summary looks for
 _ZOOM = 0.05
@@ -68,10 +68,9 @@ def prune(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding:
     figure, (whole, zoom) = sheet(title, columns=2)
     for panel in (whole, zoom):
         _draw(panel, groups, curves, split)
-    whole.legend(fontsize=7.5)
+    figure.legend(*whole.get_legend_handles_labels(), fontsize=7.5, loc="outside right center")
     zoom.axhline(100 * _FALL, color="black", linewidth=0.7)
-    first = min(share_at_fall(c.loss) for c in curves if c.measure != "random")
-    zoom.set(xlim=(80 * first, 100), ylim=(-0.3, 100 * _ZOOM))
+    zoom.set(xlim=(100 * _zoom_start(groups, curves), 100), ylim=(-0.3, 100 * _ZOOM))
     return Finding("prune", figure, _rows(curves), _summary(groups, curves, split))
 
 
@@ -120,6 +119,12 @@ def share_at_fall(loss: metrics.Vector, fall: float = _FALL) -> float:
         return 1.0
     i = int(is_over[0])
     return float(np.interp(fall, loss[i - 1 : i + 1], _SHARES[i - 1 : i + 1]))
+
+
+def _zoom_start(groups: Sequence[Group], curves: Sequence[Curve]) -> float:
+    """Well before the network falls whose best order holds shortest."""
+    best = (max(share_at_fall(c.loss) for c in curves if c.group is group) for group in groups)
+    return max(0.0, min(best) - 0.35)
 
 
 def _of(curves: Sequence[Curve], group: Group, measure: str) -> list[Curve]:
