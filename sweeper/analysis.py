@@ -132,12 +132,18 @@ def _show_and_log(
         paths = analyse(command, folders, output, console, **options)
     contents = {f"analysis/{path.name}": path.read_bytes() for path in paths}
     sweep = ledger.sweep
-    uri = tracking_uri(sweep, folder.resolve())
+    uri = tracking_uri(sweep, _records(folder.resolve()))
     try:
         tracking.add_files(uri, sweep.name, ledger.sweep_id, key, contents)
     except (ConnectionError, LookupError) as error:
         raise SweepError(f"sweep.tracking_uri: {error} The files above are written.") from error
     console.print(f"and in MLflow, below analysis/ of run {key}", highlight=False, soft_wrap=True)
+
+
+def _records(folder: Path) -> Path:
+    """Where MLflow's database is: with the sweep, or with the queue of which it was a part."""
+    with_database = (f for f in (folder, *folder.parents) if (f / "mlflow.db").exists())
+    return next(with_database, folder)
 
 
 def _fetched(run: Kept, folder: Path) -> Path:
