@@ -111,6 +111,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def several_values(values: Sequence[float], text: Callable[[float], str]) -> str:
-    """Mean and range over seeds, or the one value."""
+    """Mean and range over seeds, or the one value; NaN is none."""
+    if any(value != value for value in values):
+        return "none"
     mean = text(sum(values) / len(values))
     return mean if len(values) == 1 else f"{mean} ({text(min(values))} ... {text(max(values))})"

@@ -15,6 +15,7 @@ from mpnet.errors import ConfigError
 from mpnet.metrics import Vector
 
 _N_POINTS = 1000  # of a curve: more than print shows
+_SHOWN_FROM = 0.005  # of the parameters have means so near to 0 that the rest would be a line
 _ALL = "all"
 _LABELS = {"snr_db": "SNR |mean| / variance (dB)", "var": "variance"}
 
@@ -31,6 +32,8 @@ def cdf(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding:
         _draw(panel, {part: curve[measure] for part, curve in curves.items()}, run.family)
         panel.set_xlabel(_LABELS[measure])
     log_axis(axes[1], "x", curves[_ALL]["var"])
+    snr = curves[_ALL]["snr_db"][round(_SHOWN_FROM * _N_POINTS) :]
+    axes[0].set_xlim(snr[np.isfinite(snr)].min(), snr.max())
     axes[0].legend(fontsize=8)
     return Finding("cdf", figure, _rows(curves), _summary(run, curves))
 

@@ -28,7 +28,7 @@ from mpnet.metrics import Vector
 from mpnet.training import Answers, answers
 
 _N_BINS = 60
-_TINY = 1e-12  # a variance below it is shown there
+_TINY = 1e-8  # what is below it is shown there; single precision knows no confidence nearer to 1
 
 
 class _Judged(NamedTuple):
@@ -111,12 +111,13 @@ def _draw(axes: Axes, judged: Sequence[_Judged], score: str, against: str) -> No
         np.log10(np.maximum(np.concatenate([_SCORES[score](a) for a in column]), _TINY))
         for column in ([j.own for j in judged], [j.foreign for j in judged])
     )
+    if np.isnan(own).any():
+        axes.set_title(f"{label}: no {score}", fontsize=9)
+        axes.set_axis_off()
+        return
     auroc = np.mean([j.auroc(score) for j in judged])
     axes.set_title(f"{label}: AUROC {auroc:.3f}", fontsize=9)
     axes.set(xlabel=f"log10 of {score}", ylabel="images (%)")
-    if np.isnan(own).any():
-        axes.set_title(f"{label}: no predictive variance", fontsize=9)
-        return
     bins = np.linspace(*_limits(own, foreign), _N_BINS)
     styles = ((own, "own", colour(family), True), (foreign, against, "black", False))
     for values, name, shade, is_filled in styles:
