@@ -104,11 +104,11 @@ def _default_folder(file: Path, config: RunConfig) -> Path:
 
 def _checkpoints(folder: Path, resume: bool, restart: bool) -> Checkpoints:
     """A finished run is shown again; an unfinished one is not overwritten unless asked for."""
-    checkpoints = Checkpoints(folder)
+    checkpoints = Checkpoints(folder, keeps_task_ends=True)
     is_finished = (folder / RESULT).exists()
     if restart:
-        for path in (checkpoints.path, folder / RESULT):
-            path.unlink(missing_ok=True)
+        checkpoints.delete()
+        (folder / RESULT).unlink(missing_ok=True)
     elif checkpoints.path.exists() and not (resume or is_finished):
         raise ConfigError(
             f"{folder}: a new run must have a folder of its own, but an unfinished one is there; "

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from mpnet.allocator import keep_freed_memory
+from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.metrics import Matrix
@@ -55,6 +56,11 @@ def run(
     return _Run(config, checkpoints).finish(on_task_end, on_epoch_end)
 
 
+def identity_of(config: RunConfig, stream: TaskStream) -> dict[str, str]:
+    """What must be the same for a state to belong to a run."""
+    return {"configuration": config.identity(), "data": stream.fingerprint()}
+
+
 class _Run:
     """Everything that changes in the course of a run, so that it can be saved and restored."""
 
@@ -66,7 +72,7 @@ class _Run:
         self.config, self.checkpoints = config, checkpoints
         self.generator = torch.Generator().manual_seed(config.seed)
         stream = config.build_stream()
-        self.identity = {"configuration": config.identity(), "data": stream.fingerprint()}
+        self.identity = identity_of(config, stream)
         self.stream = stream.to(device)
         self.method = config.build_method(self.stream).to(device)
         shape = (len(self.stream), len(self.stream))
@@ -89,6 +95,7 @@ class _Run:
                     self._save()
             trainer.finish()
             self._evaluate()
+            self._keep()
             on_task_end(self.task, self.results.copy())
             self.task, self.trainer = self.task + 1, None
             self._save()
@@ -100,6 +107,11 @@ class _Run:
             found = evaluate(self.method.network, task, task.evaluation, i)
             for matrix, value in zip(self.results, found, strict=True):
                 matrix[self.task, i] = value
+
+    def _keep(self) -> None:
+        held = self.method.protection()
+        if self.checkpoints is not None and held is not None:
+            self.checkpoints.keep(self.task, {"identity": self.identity, **held._asdict()})
 
     def _new_trainer(self) -> TaskTrainer:
         return TaskTrainer(self.method, self.stream, self.task, self.config.training)

@@ -57,11 +57,34 @@ def mean_diagonal(R: Matrix) -> float:
     return float(np.diag(R).mean())
 
 
+class Reliability(NamedTuple):
+    """Answers in bins of equal width by their confidence; means are NaN where a bin is empty.
+
+    Args:
+        n: answers in each bin.
+        confidence: their mean.
+        accuracy: share of right ones among them.
+    """
+
+    n: Vector
+    confidence: Vector
+    accuracy: Vector
+
+
+def reliability(confidence: Vector, is_right: Vector, n_bins: int = _N_BINS) -> Reliability:
+    """What a reliability diagram shows."""
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    n = np.bincount(bins, minlength=n_bins)
+    sums = (np.bincount(bins, values, n_bins) for values in (confidence, is_right))
+    with np.errstate(invalid="ignore"):
+        return Reliability(n, *(total / n for total in sums))
+
+
 def calibration_error(confidence: Vector, is_right: Vector, n_bins: int = _N_BINS) -> float:
     """Expected calibration error: mean over bins of |accuracy - confidence|, weighted by size."""
-    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    gaps = np.bincount(bins, weights=is_right - confidence.astype(float), minlength=n_bins)
-    return float(np.abs(gaps).sum() / len(confidence))
+    found = reliability(confidence, is_right, n_bins)
+    gaps = found.n * np.abs(found.accuracy - found.confidence)
+    return float(np.nansum(gaps) / len(confidence))
 
 
 def summary(R: Matrix) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What a run leaves in its folder, and how it looks on a terminal."""
 
-import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from mpnet.continual import Results
 from mpnet.metrics import Matrix
 
 RESULT = "result.json"
+CONFIG = "config.json"
 
 
 def as_lists(matrix: Matrix) -> list[list[float | None]]:
@@ -37,12 +38,18 @@ def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     content = {**summary_line(results), **matrices, "split": config.split, "seed": config.seed}
     R = results.R
     (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
-    (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
-    with (folder / "R.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
-        for t, row in enumerate(as_lists(R)):
-            writer.writerow([t + 1, *("" if value is None else value for value in row)])
+    (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
+    (folder / "R.csv").write_text(csv_of(as_lists(R)))
+
+
+def csv_of(R: Sequence[Sequence[float | None]]) -> str:
+    """One row per trained task; empty above the diagonal."""
+    head = ",".join(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
+    rows = [
+        ",".join([str(t + 1), *("" if value is None else repr(value) for value in row)])
+        for t, row in enumerate(R)
+    ]
+    return "\n".join([head, *rows]) + "\n"
 
 
 def table(R: Matrix, config: RunConfig) -> Table:

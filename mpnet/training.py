@@ -9,11 +9,11 @@ import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
-from mpnet.benchmarks import Split, Task, TaskStream
+from mpnet.benchmarks import Examples, Split, Task, TaskStream
 from mpnet.errors import Dead, Diverged
 from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method, Progress
-from mpnet.metrics import Evaluation, calibration_error
+from mpnet.metrics import Evaluation, Vector, calibration_error
 from mpnet.networks import Network
 
 EVALUATION_BATCH = 1000
@@ -234,20 +234,39 @@ def _chunks(order: Tensor, size: int) -> list[Tensor]:
     return chunks
 
 
+class Answers(NamedTuple):
+    """What a network says to every example of a split, in order.
+
+    Args:
+        is_right: 1 or 0.
+        confidence: probability of the chosen class.
+        variance: of that probability; NaN where the network has none.
+    """
+
+    is_right: Vector
+    confidence: Vector
+    variance: Vector
+
+
 @torch.no_grad()
-def evaluate(network: Network, task: Task, split: Split, t: int) -> Evaluation:
-    """Accuracy, calibration and predictive variance of head `t`."""
+def answers(network: Network, examples: Examples, t: int) -> Answers:
+    """Of head `t`, in evaluation mode."""
     network.eval()
     rows = []
     with validation(False), shared_variances():
-        for images, labels in task.examples(split).batches(EVALUATION_BATCH):
+        for images, labels in examples.batches(EVALUATION_BATCH):
             probabilities, variance = network.layers.predict(network(images, t))
             confidence, answer = probabilities.max(1)
             if variance is None:
                 variance = torch.full_like(probabilities, torch.nan)
             of_answer = variance.gather(1, answer.unsqueeze(1)).squeeze(1)
             rows.append(torch.stack([(answer == labels).to(confidence), confidence, of_answer]))
-    is_right, confidence, variance = torch.cat(rows, 1).cpu().double().numpy()
+    return Answers(*torch.cat(rows, 1).cpu().double().numpy())
+
+
+def evaluate(network: Network, task: Task, split: Split, t: int) -> Evaluation:
+    """Accuracy, calibration and predictive variance of head `t`."""
+    is_right, confidence, variance = answers(network, task.examples(split), t)
     return Evaluation(
         float(is_right.mean()), calibration_error(confidence, is_right), float(variance.mean())
     )

@@ -115,11 +115,9 @@ def ready(sweep: Sweep, options: Options) -> Ready:
     Raises:
         SweepError: with all that was found.
     """
-    folder, settings = options.folder.resolve(), sweep.settings
-    records = (options.records or folder).resolve()
-    uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-    uri = uri or f"sqlite:///{records / 'mlflow.db'}"
-    place = _absolute(settings.storage) or str(folder / "trials")
+    folder = options.folder.resolve()
+    uri = tracking_uri(sweep, (options.records or folder).resolve())
+    place = storage_of(sweep, folder)
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)
     try:
@@ -185,6 +183,17 @@ def _cost(ready: Ready, done: Sequence[TrialRecord], spend: float) -> tuple[floa
         return sum(r.seconds for r in done) / len(done), f"mean of {len(done)} finished trials"
     seconds = binding.expected_cost(ready.configurations[0], ready.share.n_threads, spend)
     return seconds * ready.sweep.settings.repeats, "from a few steps on this machine"
+
+
+def tracking_uri(sweep: Sweep, folder: Path) -> str:
+    """Of MLflow; by default the environment's, or else a database in the output folder."""
+    uri = sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    return uri or f"sqlite:///{folder / 'mlflow.db'}"
+
+
+def storage_of(sweep: Sweep, folder: Path) -> str:
+    """For what trials save; by default in the output folder."""
+    return _absolute(sweep.settings.storage) or str(folder / "trials")
 
 
 def _absolute(place: str | None) -> str | None:

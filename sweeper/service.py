@@ -18,6 +18,7 @@ from sweeper.ranking import ranked
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
+from sweeper.storage import RUNS
 from sweeper.study import Search, key_of
 from sweeper.sweep import Sweep
 from sweeper.texts import typed
@@ -171,6 +172,7 @@ class Service:
         chosen: Mapping[int, Values] | None = None,
     ) -> Job:
         settings = self.sweep.settings
+        is_kept = settings.keep_runs in ("all", search.stage)
         return Job(
             stage=search.stage,
             run=self.sweep.run,
@@ -180,6 +182,7 @@ class Service:
             chosen=chosen or {},
             checkpoint_epochs=settings.checkpoint_epochs,
             checkpoint_minutes=settings.checkpoint_minutes,
+            runs=f"{self.storage}/{RUNS}" if is_kept else None,
             report_seconds=0.5 if settings.scheduler == "none" else 0.0,
             about=self.about,
         )

@@ -15,11 +15,17 @@ from pyarrow import fs
 
 MEMORY = "trial.json"
 STATE = "checkpoint.pt"
+RUNS = "runs"  # what is kept of finished ones, below the storage
 
 
 def folder_of(key: str, number: int) -> str:
     """Where one try of a configuration saves."""
     return f"{key}-{number:06d}"
+
+
+def run_folder(key: str, seed: int) -> str:
+    """Where the finished run of one seed is kept."""
+    return f"{key}-seed{seed}"
 
 
 def fault(storage: str) -> str | None:
@@ -75,6 +81,19 @@ def forget(storage: str, key: str) -> None:
     files, root = _open(storage)
     for path in _folders(files, root, f"{key}-"):
         files.delete_dir(path)
+
+
+def copy_folder(source: str, target: str) -> None:
+    """A folder here or elsewhere to another place, over what may be there."""
+    (files, start), (others, end) = _open(source), _open(target)
+    others.create_dir(end, recursive=True)
+    fs.copy_files(start, end, source_filesystem=files, destination_filesystem=others)
+
+
+def is_folder(place: str) -> bool:
+    """Whether there is a folder at a path or URI."""
+    files, root = _open(place)
+    return bool(files.get_file_info(root).type == fs.FileType.Directory)
 
 
 def is_whole(folder: Path) -> bool:

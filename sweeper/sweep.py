@@ -56,6 +56,8 @@ class SweepSettings(_Block):
         retries: of a trial that crashed (a diverging one would diverge again).
         checkpoint_epochs: a running trial is saved every so many epochs of a task,
         checkpoint_minutes: and after this much time.
+        keep_runs: which finished runs leave their weights below the storage: those on the "test"
+            sets, "all", or "none".
         storage: folder or URI for checkpoints that all nodes see; by default the output folder.
         tracking_uri: of MLflow; by default MLFLOW_TRACKING_URI, or a file in the output folder.
         first: points to try before the sampler's own.
@@ -75,6 +77,7 @@ class SweepSettings(_Block):
     retries: Annotated[int, Ge(0)] = 2
     checkpoint_epochs: Annotated[int, Ge(0)] = 10
     checkpoint_minutes: Annotated[float, Gt(0)] = 10.0
+    keep_runs: Literal["none", "test", "all"] = "test"
     storage: str | None = None
     tracking_uri: str | None = None
     first: tuple[Values, ...] = ()
@@ -185,7 +188,7 @@ def difference(old: Sweep, new: Sweep) -> str:
 def _without_budget(sweep: Sweep) -> dict[str, Any]:
     """What must stay the same: the test reruns and the length of the sweep may change."""
     settings = {**(sweep.blocks.get("sweep") or {})}
-    free = ("trials", "hours", "patience", "concurrency", "resources", "retries")
+    free = ("trials", "hours", "patience", "concurrency", "resources", "retries", "keep_runs")
     kept = {key: value for key, value in settings.items() if key not in free}
     return {"run": sweep.run, "space": sweep.blocks.get("space"), "sweep": kept}
 

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import shutil
 import socket
 import tempfile
 import time
@@ -22,10 +23,10 @@ from mpnet.continual import Results, run
 from mpnet.errors import DataMissing, Dead, Diverged
 from mpnet.machine import limit_threads
 from mpnet.metrics import acc, bwt
-from mpnet.results import as_lists, summary_line
+from mpnet.results import as_lists, csv_of, summary_line, write_results
 from mpnet.training import EpochReport
 from sweeper.space import Values, with_values
-from sweeper.storage import MEMORY, digest_of_state, is_whole, restore
+from sweeper.storage import MEMORY, copy_folder, digest_of_state, is_whole, restore, run_folder
 from sweeper.study import Stage
 from sweeper.texts import short_names, shown
 from sweeper.tracking import RunLog, Tracking
@@ -46,6 +47,7 @@ class Job:
         chosen: for reruns, the values of each chosen trial by its number.
         checkpoint_epochs: save every so many epochs of a task,
         checkpoint_minutes: and after this much time.
+        runs: folder or URI for the finished runs of this stage; None to keep none.
         report_seconds: least time between reports of epochs; 0 where a scheduler needs them all.
         about: versions and the like, kept with every trial.
     """
@@ -58,6 +60,7 @@ class Job:
     chosen: Mapping[int, Values] = field(default_factory=dict)
     checkpoint_epochs: int = 10
     checkpoint_minutes: float = 10.0
+    runs: str | None = None
     report_seconds: float = 0.5
     about: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,7 +105,10 @@ class _Checkpoints(Checkpoints):
     """Saves through Tune, so that another node can take over."""
 
     def __init__(self, trial: "_Trial") -> None:
-        super().__init__(trial.folder, trial.job.checkpoint_epochs, trial.job.checkpoint_minutes)
+        job = trial.job
+        super().__init__(
+            trial.folder, job.checkpoint_epochs, job.checkpoint_minutes, job.runs is not None
+        )
         self.trial = trial
 
     def save(self, state: dict[str, Any]) -> None:
@@ -185,9 +191,21 @@ class _Trial:
         }
         self.memory.finished.append(outcome)
         self.memory.curve = []
-        checkpoints.path.unlink(missing_ok=True)
+        self._keep(configuration, results)
+        checkpoints.delete()
         if len(self.memory.finished) < len(self.configurations):
             self.save()
+
+    def _keep(self, configuration: RunConfig, results: Results) -> None:
+        """Leave a run folder, as `python -m mpnet` does, where it can be analysed."""
+        if self.job.runs is None:
+            return
+        name = run_folder(f"{self.job.stage}-{self.key}", configuration.seed)
+        with tempfile.TemporaryDirectory(prefix="run-") as place:
+            write_results(Path(place), configuration, results)
+            for state in self.folder.glob("*.pt"):
+                shutil.copy(state, place)
+            copy_folder(place, f"{self.job.runs}/{name}")
 
     def _on_epoch_end(self, report: EpochReport) -> None:
         n_epochs = self.configurations[0].training.epochs
@@ -276,7 +294,7 @@ class _Trial:
         for seed, R in zip(outcome["seeds"], outcome["R"], strict=True):
             suffix = f"_seed{seed}" if n_seeds > 1 else ""
             self.log.artifact(f"R{suffix}.json", json.dumps(R))
-            self.log.artifact(f"R{suffix}.csv", _csv(R))
+            self.log.artifact(f"R{suffix}.csv", csv_of(R))
             self.log.artifact(
                 f"R{suffix}.png", heat_map(R, f"{self._prefix} accuracy, seed {seed}")
             )
@@ -318,12 +336,3 @@ def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-def _csv(R: Sequence[Sequence[float | None]]) -> str:
-    head = ",".join(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
-    rows = [
-        ",".join([str(t + 1), *("" if v is None else repr(v) for v in row)])
-        for t, row in enumerate(R)
-    ]
-    return "\n".join([head, *rows]) + "\n"

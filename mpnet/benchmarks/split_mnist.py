@@ -1,4 +1,4 @@
-"""MNIST, or FashionMNIST, cut by classes: two tasks of five or five tasks of two."""
+"""MNIST, or FashionMNIST, whole or cut by classes: two tasks of five or five tasks of two."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from mpnet.benchmarks._source import Source
 def split_mnist(
     source: Source,
     *,
-    n_tasks: Literal[2, 5] = 5,
+    n_tasks: Literal[1, 2, 5] = 5,
     dataset: Literal["mnist", "fashion_mnist"] = "mnist",
 ) -> TaskStream:
     """Classes in ascending order."""

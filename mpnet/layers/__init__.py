@@ -6,9 +6,10 @@ tasks belongs to the method.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from mpnet.registry import Registry, import_members
@@ -21,6 +22,37 @@ class Prediction(NamedTuple):
 
     probabilities: Tensor
     variance: Tensor | None
+
+
+class Posterior(NamedTuple):
+    """What a network knows of one tensor of its parameters; the tensors are the network's own.
+
+    Args:
+        path: of the tensor in the network, such as trunk.1.weight.
+        mean: its values, where there is no variance.
+        rho: what is trained behind the variance, or None; may be one for all weights of a unit.
+        var: in the shape of the mean, or None.
+    """
+
+    path: str
+    mean: Tensor
+    rho: Tensor | None = None
+    var: Tensor | None = None
+
+    @torch.no_grad()
+    def remove(self, chosen: Tensor) -> None:
+        """Make some parameters exactly 0, without variance; one that a unit shares stays."""
+        self.mean.masked_fill_(chosen, 0.0)
+        if self.rho is not None and self.rho.shape == self.mean.shape:
+            self.rho.masked_fill_(chosen, -torch.inf)  # of which softplus is 0
+
+
+def plain_posteriors(network: nn.Module) -> Iterator[Posterior]:
+    """Weights and biases of the layers of torch.nn; scale and shift of a batch norm are not."""
+    for path, module in network.named_modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            for name, value in module.named_parameters():
+                yield Posterior(f"{path}.{name}", value.detach())
 
 
 class LayerFamily(ABC):
@@ -85,6 +117,10 @@ class LayerFamily(ABC):
     @abstractmethod
     def predict(self, output: Any) -> Prediction:
         """Class probabilities from the value that leaves a head."""
+
+    def posteriors(self, network: nn.Module) -> list[Posterior]:
+        """Every weight and bias of a network, in the order of registration."""
+        return list(plain_posteriors(network))
 
     def anneal(self, progress: float) -> None:  # noqa: B027 - most families have nothing to anneal
         """Set what depends on how much of a task's training is done, 0 to 1."""

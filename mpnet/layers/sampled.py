@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from mpnet.layers import FAMILIES, LayerFamily, Prediction
+from mpnet.layers import FAMILIES, LayerFamily, Posterior, Prediction, plain_posteriors
 
 
 class Samples(NamedTuple):
@@ -180,6 +180,21 @@ class _Sampled(LayerFamily):
         """Mean of the softmax over samples and, if there are several, its variance."""
         p = output.softmax(-1)
         return Prediction(p.mean(0), p.var(0) if len(p) > 1 else None)
+
+    def posteriors(self, network: nn.Module) -> list[Posterior]:
+        """Of every drawn or fixed weight, and of plain heads."""
+        own = (
+            Posterior(path, m.mean.detach(), *_rho_and_var(m))
+            for path, m in network.named_modules()
+            if isinstance(m, GaussianWeight | FixedWeight)
+        )
+        return [*own, *plain_posteriors(network)]
+
+
+def _rho_and_var(weight: Weight) -> tuple[Tensor | None, Tensor | None]:
+    if isinstance(weight, FixedWeight):
+        return None, None
+    return weight.rho.detach(), weight.sigma.detach().square().expand_as(weight.mean)
 
 
 @FAMILIES.register("sampled")

@@ -1,7 +1,7 @@
 """What a continual-learning method answers; the training loop asks, and owns every step itself."""
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -20,6 +20,20 @@ class Progress(NamedTuple):
 
     epoch: float
     task: float
+
+
+class Protection(NamedTuple):
+    """How tightly every parameter of the trunk is held from now on.
+
+    Args:
+        name: of the quantity, as the paper calls it.
+        values: one flat vector.
+        holds: whether the "lowest" or the "highest" values hold tightest.
+    """
+
+    name: str
+    values: Tensor
+    holds: Literal["lowest", "highest"]
 
 
 class Method(nn.Module):
@@ -67,6 +81,10 @@ class Method(nn.Module):
             t: the task.
             examples: what it was trained on, as images look at evaluation; nothing else of it.
         """
+
+    def protection(self) -> Protection | None:
+        """What holds each parameter after the last task that has ended? Only for people to see."""
+        return None
 
     def training_tasks(self, t: int) -> Sequence[int]:
         """The tasks whose data are trained on at task `t`."""

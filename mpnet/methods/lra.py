@@ -6,7 +6,7 @@ from torch import Tensor
 from mpnet.benchmarks import Examples
 from mpnet.importance import Measure, Scale, learning_rates, uncertainty
 from mpnet.layers.moment import by_member
-from mpnet.methods._base import METHODS, NonNegative, Scales
+from mpnet.methods._base import METHODS, NonNegative, Protection, Scales
 from mpnet.methods._variational import VariationalMethod
 from mpnet.networks import Network
 
@@ -58,3 +58,7 @@ class LearningRateAdaptation(VariationalMethod):
         """Remap all trunk parameters at once."""
         unsure = uncertainty(*self.trunk_posterior(), self.measure, self.scale)
         self.alpha.copy_(learning_rates(unsure, self.alpha_min, self.alpha_max))
+
+    def protection(self) -> Protection:
+        """alpha."""
+        return Protection("alpha", self.alpha, "lowest")

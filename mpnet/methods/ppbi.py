@@ -5,7 +5,7 @@ from torch import Tensor
 
 from mpnet.benchmarks import Examples
 from mpnet.importance import Measure, Scale, kl_weights, uncertainty
-from mpnet.methods._base import METHODS, NonNegative
+from mpnet.methods._base import METHODS, NonNegative, Protection
 from mpnet.methods._variational import VariationalMethod
 from mpnet.networks import Network
 
@@ -53,3 +53,7 @@ class PerParameterBayesianInference(VariationalMethod):
         self.tau.copy_(kl_weights(unsure, self.tau_min, self.tau_max))
         for member in self.trunk():
             member.set_prior_to_posterior()
+
+    def protection(self) -> Protection:
+        """tau."""
+        return Protection("tau", self.tau, "highest")

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sweeper.tracking.delivery import ROLE, SWEEP, Delivery, close_runs, own_tags, trial_runs
+from sweeper.tracking.delivery import (
+    ROLE,
+    SWEEP,
+    Delivery,
+    close_runs,
+    own_tags,
+    runs_by_key,
+    trial_runs,
+    upload,
+)
 from sweeper.tracking.outbox import End, Outbox, Record, Start, files, flat, now, points
 from sweeper.tracking.outbox import Event as Event
 from sweeper.tracking.store import connect as connect
@@ -113,7 +122,7 @@ class RunLog:
         if not self._is_delivered:
             self._keep(Record(self._start, self.pending(), self._end))
 
-    def _add(self, events: list[Event]) -> None:
+    def _add(self, events: Sequence[Event]) -> None:
         with self._lock:
             self._events += events
 
@@ -252,6 +261,24 @@ def close_left_over(tracking: Tracking, status_of: Mapping[str, str]) -> None:
         client = connect(tracking.uri)
         for key, runs in trial_runs(client, tracking.experiment_id, tracking.sweep_id).items():
             close_runs(client, runs, known.get(key, "KILLED"))
+
+
+def add_files(
+    uri: str, experiment: str, sweep_id: str, key: str, contents: Mapping[str, str | bytes]
+) -> None:
+    """Add artifacts to a run that is over; a sweep's parent run has the sweep's id as its key.
+
+    Raises:
+        ConnectionError: MLflow is away or refuses.
+        LookupError: it has no such run.
+    """
+    with plain_errors(uri):
+        client, found = connect(uri), experiment_id(uri, experiment)
+        runs = runs_by_key(client, found, sweep_id)
+    if key not in runs:
+        raise LookupError(f"{without_password(uri)}: a run {key} must be there, but is not.")
+    with plain_errors(uri):
+        upload(client, runs[key][0], files(contents))
 
 
 def run_ids(tracking: Tracking) -> dict[str, str]:

@@ -66,7 +66,8 @@ class Delivery:
                 last[event["key"]] = event["step"]
                 points.append(event)
         self._log(run, points, tags)
-        self._upload(run, files)
+        if files:
+            upload(self._client, run, files)
         self._last = last
 
     def finish(self, events: Iterable[Event], end: End) -> None:
@@ -85,7 +86,7 @@ class Delivery:
     def _found(self) -> "Run | None":
         sweep, key = self._start.tags[SWEEP], self._start.key
         only = f" and tags.`{KEY}` = '{key}'"
-        runs = _runs_by_key(self._client, self._experiment_id, sweep, only)
+        runs = runs_by_key(self._client, self._experiment_id, sweep, only)
         return runs[key][0] if runs else None
 
     def _created(self) -> "Run":
@@ -107,15 +108,15 @@ class Delivery:
         )
         self._params = {}
 
-    def _upload(self, run: "Run", files: list[File]) -> None:
-        if not files:
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            for file in files:
-                path = Path(folder, file["path"])
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(base64.b64decode(file["content"]))
-            self._client.log_artifacts(run.info.run_id, folder)
+
+def upload(client: "MlflowClient", run: "Run", files: Iterable[File]) -> None:
+    """Add artifacts."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            path = Path(folder, file["path"])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(base64.b64decode(file["content"]))
+        client.log_artifacts(run.info.run_id, folder)
 
 
 def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[str, list[Run]]":
@@ -123,7 +124,7 @@ def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[
 
     A second, empty one is there if the store created it, but so late that we had asked again.
     """
-    runs = _runs_by_key(client, experiment_id, sweep)
+    runs = runs_by_key(client, experiment_id, sweep)
     return {key: found for key, found in runs.items() if key != sweep}
 
 
@@ -137,9 +138,10 @@ def close_runs(client: "MlflowClient", runs: "list[Run]", status: str) -> None:
             client.set_terminated(run.info.run_id, status)
 
 
-def _runs_by_key(
+def runs_by_key(
     client: "MlflowClient", experiment_id: str, sweep: str, only: str = ""
 ) -> "dict[str, list[Run]]":
+    """The runs of a sweep and of its parent by key, the one that counts first."""
     query = f"tags.`{SWEEP}` = '{sweep}'{only}"
     page = client.search_runs([experiment_id], query)
     runs = list(page)

@@ -106,7 +106,7 @@ def points(values: Mapping[str, float | None], step: int, at: int) -> list[Event
     return [Point(key=key, value=value, step=int(step), time=at) for key, value in known]
 
 
-def files(contents: Mapping[str, str | bytes]) -> list[Event]:
+def files(contents: Mapping[str, str | bytes]) -> list[File]:
     """Artifacts as events, by their path below the run."""
     return [_file(path, content) for path, content in contents.items()]
 

@@ -10,8 +10,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
-from sweeper import service
+from sweeper import analysis, service
 from sweeper.launch import main
 from sweeper.preflight import Options
 from tests.sweeper.sweeps import ROOT, SMALL, Command, assert_ledger_and_mlflow_agree
@@ -33,6 +34,28 @@ def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
     assert "This sweep is finished; nothing was changed." in command.run()
     assert (command.folder / "study.journal").read_bytes() == journal
     assert "must stay as it was started" in command.run("run.seed=5", "--resume", code=2)
+    _assert_kept_runs_can_be_analysed(command)
+
+
+def _assert_kept_runs_can_be_analysed(command: Command) -> None:
+    """The reruns alone are kept; a figure of one run is logged to it, one of all to the sweep."""
+    assert analysis.main(["spread", str(command.folder)]) == 0
+    assert analysis.main(["calibration", str(command.folder)]) == 0
+    assert analysis.main(["calibration", str(command.folder), "--stage", "search"]) == 2
+    client = MlflowClient(f"sqlite:///{command.folder}/mlflow.db")
+    experiment = client.get_experiment_by_name("small")
+    assert experiment is not None
+    found = {
+        run.data.tags["sweeper.role"]: {
+            f.path for f in client.list_artifacts(run.info.run_id, "analysis")
+        }
+        for run in client.search_runs([experiment.experiment_id])
+    }
+    kinds = ("png", "svg", "csv")
+    assert found["test"] == {f"analysis/spread.{kind}" for kind in kinds}
+    assert found["parent"] == {f"analysis/calibration.{kind}" for kind in kinds}
+    assert found["trial"] == set()
+    assert_ledger_and_mlflow_agree(command)
 
 
 @pytest.fixture

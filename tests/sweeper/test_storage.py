@@ -9,10 +9,12 @@ import pytest
 from sweeper.storage import (
     MEMORY,
     STATE,
+    copy_folder,
     digest_of_state,
     fault,
     folder_of,
     forget,
+    is_folder,
     is_marked,
     is_whole,
     mark,
@@ -153,3 +155,20 @@ def test_a_storage_without_permission_is_named(storage: Path) -> None:
 @pytest.mark.parametrize("uri", ["nothing://bucket/x", "://"])
 def test_a_uri_that_leads_nowhere_is_named(uri: str) -> None:
     assert f"{uri}: must be a place to write to, but " in str(fault(uri))
+
+
+def test_a_kept_folder_is_copied_over_what_a_torn_copy_left(tmp_path: Path) -> None:
+    source, storage = tmp_path / "source", tmp_path / "storage" / "runs" / "key-seed0"
+    source.mkdir()
+    (source / STATE).write_text("whole")
+    storage.mkdir(parents=True)
+    (storage / STATE).write_text("who")
+    copy_folder(str(source), str(storage))
+    assert (storage / STATE).read_text() == "whole"
+    copy_folder(storage.as_uri(), str(tmp_path / "back"))
+    assert (tmp_path / "back" / STATE).read_text() == "whole"
+
+
+def test_a_folder_is_known_by_path_and_by_uri(tmp_path: Path) -> None:
+    assert is_folder(str(tmp_path)) and is_folder(tmp_path.as_uri())
+    assert not is_folder(str(tmp_path / "none"))

@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError
-from mpnet.layers import FAMILIES, LayerFamily, Prediction
+from mpnet.layers import FAMILIES, LayerFamily, Posterior, Prediction
 from mpnet.layers.moment.activation import GaussianReLU, ReLU
 from mpnet.layers.moment.batchnorm import BatchNorm1d, BatchNorm2d
 from mpnet.layers.moment.conv import Conv2d
@@ -16,6 +16,7 @@ from mpnet.layers.moment.dropout import Dropout
 from mpnet.layers.moment.likelihood import ExpectedSoftmax, Gaussian, Likelihood
 from mpnet.layers.moment.linear import Linear
 from mpnet.layers.moment.moments import Moments
+from mpnet.layers.moment.parameter import GaussianParameter
 from mpnet.layers.moment.pool import MaxPool2d, pool_first
 from mpnet.layers.moment.shape import Flatten
 from mpnet.layers.moment.softmax import Softmax
@@ -115,6 +116,14 @@ class MomentLayers(LayerFamily):
         """Softmax of the mean logits and its first-order variance."""
         p = self._softmax(output)
         return Prediction(p.mean, p.dense_var)
+
+    def posteriors(self, network: nn.Module) -> list[Posterior]:
+        """Of every Gaussian parameter."""
+        return [
+            Posterior(path, m.mean.detach(), m.rho.detach(), m.var.detach())
+            for path, m in network.named_modules()
+            if isinstance(m, GaussianParameter)
+        ]
 
     def anneal(self, progress: float) -> None:
         """Move the likelihood's floor."""

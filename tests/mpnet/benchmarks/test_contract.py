@@ -142,6 +142,11 @@ def test_a_set_can_be_cut_into_two_or_five(name: str, n_tasks: int, data_root: P
     assert stream.n_classes == [10 // n_tasks] * n_tasks
 
 
+def test_mnist_can_be_one_task_of_ten_classes(data_root: Path) -> None:
+    stream = BENCHMARKS["split_mnist"](Source("validation", str(data_root)), n_tasks=1)
+    assert stream.n_classes == [10]
+
+
 def test_permutations_differ_by_task_and_are_the_same_in_every_process(data_root: Path) -> None:
     script = (
         "import sys; from mpnet.benchmarks import BENCHMARKS, Source;"

@@ -1,0 +1,118 @@
+"""What every analysis takes and gives: trained runs to a figure, its data and a summary."""
+
+import csv
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from matplotlib.figure import Figure
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from mpnet.analysis._figure import save
+from mpnet.registry import Registry
+
+T = TypeVar("T")
+Summary = Group  # of a title and a table
+Row = Mapping[str, Any]
+
+
+class Watch(Protocol):
+    """Hands items on one by one, and may show how many are left."""
+
+    def __call__(self, items: Sequence[T], title: str, /) -> Iterable[T]:
+        """The same items."""
+
+
+def unwatched(items: Sequence[T], title: str, /) -> Iterable[T]:
+    """Show nothing."""
+    return items
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out.
+
+    Args:
+        name: of the files.
+        figure: for print and screen.
+        rows: what the figure shows, as numbers.
+        summary: what to remember of it.
+    """
+
+    name: str
+    figure: Figure
+    rows: Sequence[Row]
+    summary: Summary
+
+    def write(self, folder: Path) -> list[Path]:
+        """PNG, SVG and CSV."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{self.name}.{kind}" for kind in ("png", "svg", "csv")]
+        for path in paths[:2]:
+            save(self.figure, path)
+        with paths[2].open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+        return paths
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A command.
+
+    Args:
+        run: from runs to what they show; keyword-only arguments are its options.
+        takes_several: runs at a time, or one.
+    """
+
+    run: Callable[..., Finding]
+    takes_several: bool
+
+    @property
+    def about(self) -> str:
+        """One line."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its keyword-only arguments and their defaults."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+ANALYSES: Registry[Analysis] = Registry("analysis")
+
+
+def analysis(
+    name: str, *, several: bool
+) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+    """Register a function as a command."""
+
+    def enter(function: Callable[..., Finding]) -> Callable[..., Finding]:
+        ANALYSES.register(name)(Analysis(function, several))
+        return function
+
+    return enter
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Summary:
+    """A title of any width; text on the left in the first column, numbers on the right."""
+    shown = Table()
+    for place, column in enumerate(columns):
+        shown.add_column(column, justify="right" if place else "left")
+    for row in rows:
+        shown.add_row(*row)
+    return Summary(Text(title, style="bold"), shown)
+
+
+def several_values(values: Sequence[float], text: Callable[[float], str]) -> str:
+    """Mean and range over seeds, or the one value; NaN is none."""
+    if any(value != value for value in values):
+        return "none"
+    mean = text(sum(values) / len(values))
+    return mean if len(values) == 1 else f"{mean} ({text(min(values))} ... {text(max(values))})"
