@@ -8,13 +8,12 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import ray
-import yaml
 from ray import tune
 
 from mpnet.checkpoint import Checkpoints
@@ -23,13 +22,13 @@ from mpnet.continual import Results, run
 from mpnet.errors import DataMissing, Dead, Diverged
 from mpnet.machine import limit_threads
 from mpnet.metrics import acc, bwt
-from mpnet.results import as_lists, csv_of, summary_line, write_results
+from mpnet.results import as_lists, summary_line, write_results
 from mpnet.training import EpochReport
+from sweeper.recording import Recorder, Subject
 from sweeper.space import Values, with_values
 from sweeper.storage import MEMORY, copy_folder, digest_of_state, is_whole, restore, run_folder
 from sweeper.study import Stage
-from sweeper.texts import short_names, shown
-from sweeper.tracking import RunLog, Tracking
+from sweeper.tracking import Tracking
 
 _CURVE_POINTS = 500
 
@@ -128,7 +127,16 @@ class _Trial:
         limit_threads(max(1, int(resources.get("CPU", 0))))
         device = "cuda" if resources.get("GPU", 0) > 0 else "cpu"
         self.configurations = job.configurations(values, device)
-        self.log = self._opened_log(values)
+        subject = Subject(
+            stage=job.stage,
+            key=key,
+            values=values,
+            configuration=self.configurations[0],
+            node=f"{socket.gethostname()} {_node_id()[:6]}",
+            about={**job.about, "resources": dict(resources)},
+            resumed_at=self.memory.latest["step"],
+        )
+        self.record = Recorder(job.tracking, subject, self.memory.pending)
 
     def run(self) -> None:
         """Train what is left, and tell Tune the outcome, or why there is none."""
@@ -136,26 +144,26 @@ class _Trial:
             for configuration in self.configurations[len(self.memory.finished) :]:
                 self._run_seed(configuration)
             outcome = self._outcome()
-            self._log_outcome(outcome)
+            self.record.outcome(outcome)
         except (Diverged, Dead, DataMissing) as error:
             # The same seed would come to the same end, so Tune is not asked to try again.
-            self._close_log("FAILED", str(error))
+            self.record.close("FAILED", str(error))
             tune.report({**self.memory.latest, "failure": str(error)})
             return
         except OSError as error:
-            self._close_log("KILLED", str(error))
+            self.record.close("KILLED", str(error))
             if not _is_full(error):
                 raise
             # Not the trial's fault, and every other one would meet it too.
             tune.report({**self.memory.latest, "halt": f"{self.job.storage}: {error}"})
             return
         except Exception as error:
-            self._close_log("FAILED", f"{type(error).__name__}: {error}")
+            self.record.close("FAILED", f"{type(error).__name__}: {error}")
             raise
         except BaseException:  # Tune ends a trial by raising SystemExit in it
-            self._close_log("KILLED", "stopped before its end")
+            self.record.close("KILLED", "stopped before its end")
             raise
-        self._close_log("FINISHED", "")
+        self.record.close("FINISHED")
         tune.report({**self.memory.latest, "outcome": json.dumps(outcome)})
 
     # Saving
@@ -163,7 +171,7 @@ class _Trial:
     def save(self) -> None:
         """Hand over all that is needed to go on."""
         self.memory.seconds = time.monotonic() - self.start
-        self.memory.pending = self.log.pending() if self.log else []
+        self.memory.pending = self.record.pending
         self.memory.write(self.folder)
         tune.report(dict(self.memory.latest), checkpoint=tune.Checkpoint(str(self.folder)))
 
@@ -215,7 +223,7 @@ class _Trial:
         score = (known * t + report.validation_accuracy) / (t + 1)
         step += len(self.memory.finished) * report.n_tasks * n_epochs
         self.memory.latest |= {"score": score, "step": step, "task": t}
-        self._log({"loss": report.loss, "accuracy": report.validation_accuracy}, "epoch", step)
+        self.record.epoch({"loss": report.loss, "accuracy": report.validation_accuracy}, step)
         self._report(is_urgent=False)
 
     def _on_task_end(self, t: int, results: Results) -> None:
@@ -224,7 +232,7 @@ class _Trial:
         self.memory.latest |= {**reached, "score": reached["acc"]}
         by_task = {f"acc_task_{i + 1}": float(value) for i, value in enumerate(R[t])}
         step = len(self.memory.finished) * len(results.R) + t + 1
-        self._log({**reached, **by_task}, self._prefix, step)
+        self.record.task({**reached, **by_task}, step)
         self._report(is_urgent=True)
 
     def _report(self, is_urgent: bool) -> None:
@@ -247,67 +255,6 @@ class _Trial:
             "seconds": time.monotonic() - self.start,
         }
 
-    # Recording
-
-    @property
-    def _prefix(self) -> str:
-        return "val" if self.job.stage == "search" else "test"
-
-    def _opened_log(self, values: Values) -> RunLog | None:
-        if self.job.tracking is None:
-            return None
-        configuration = self.configurations[0]
-        settings = configuration.model_dump(exclude={"device", "data_root"})
-        tags = {
-            "sweeper.role": "trial" if self.job.stage == "search" else "test",
-            "sweeper.stage": self.job.stage,
-            "method": configuration.method["name"],
-            "benchmark": configuration.benchmark["name"],
-            "sweeper.node": f"{socket.gethostname()} {_node_id()[:6]}",
-        }
-        if step := self.memory.latest["step"]:
-            tags["sweeper.resumed_at_step"] = str(step)
-        return RunLog(
-            self.job.tracking,
-            f"{self.job.stage}-{self.key}",
-            _run_name(configuration, values),
-            dict(_flat(settings)),
-            tags,
-            self.memory.pending,
-        )
-
-    def _log(self, values: Mapping[str, float], prefix: str, step: int) -> None:
-        if self.log is not None:
-            self.log.metrics({f"{prefix}/{name}": value for name, value in values.items()}, step)
-
-    def _log_outcome(self, outcome: Mapping[str, Any]) -> None:
-        if self.log is None:
-            return
-        from sweeper.pictures import heat_map  # Matplotlib takes a second: not at the start
-
-        n_tasks, n_seeds = len(outcome["R"][0]), len(outcome["seeds"])
-        self._log(
-            {**outcome["metrics"], "seconds": outcome["seconds"]},
-            self._prefix,
-            n_tasks * n_seeds + 1,
-        )
-        for seed, R in zip(outcome["seeds"], outcome["R"], strict=True):
-            suffix = f"_seed{seed}" if n_seeds > 1 else ""
-            self.log.artifact(f"R{suffix}.json", json.dumps(R))
-            self.log.artifact(f"R{suffix}.csv", csv_of(R))
-            self.log.artifact(
-                f"R{suffix}.png", heat_map(R, f"{self._prefix} accuracy, seed {seed}")
-            )
-        block = self.configurations[0].model_dump(mode="json")
-        self.log.artifact("config.yaml", yaml.safe_dump({"run": block}, sort_keys=False))
-        devices = tune.get_context().get_trial_resources().required_resources
-        about = {**self.job.about, "seeds": outcome["seeds"], "resources": dict(devices)}
-        self.log.artifact("environment.json", json.dumps(about, indent=2))
-
-    def _close_log(self, status: str, reason: str) -> None:
-        if self.log is not None:
-            self.log.close(status, {"sweeper.reason": reason[:400]} if reason else {})
-
 
 def _node_id() -> str:
     return str(ray.get_runtime_context().get_node_id())
@@ -321,18 +268,3 @@ def _is_full(error: OSError) -> bool:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _run_name(configuration: RunConfig, values: Values) -> str:
-    others = {path: value for path, value in values.items() if path != "method.name"}
-    names = short_names(others)
-    parts = [f"{names[path]}={shown(value)}" for path, value in others.items()]
-    return " ".join([configuration.method["name"], *parts])
-
-
-def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in block.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

@@ -16,7 +16,13 @@ MPNET_FILES = [path for path in FILES if path.parts[0] == "mpnet"]
 ALLOWED = {
     "torch": ["mpnet/"],
     "torchvision": ["mpnet/datasets/"],
-    "mpnet": ["mpnet/", "sweeper/analysis.py", "sweeper/binding.py", "sweeper/trial.py"],
+    "mpnet": [
+        "mpnet/",
+        "sweeper/analysis.py",
+        "sweeper/binding.py",
+        "sweeper/recording.py",
+        "sweeper/trial.py",
+    ],
     "sweeper": ["sweeper/"],
     "ray": ["sweeper/tuner.py", "sweeper/trial.py", "sweeper/nodes.py"],
     "optuna": [
