@@ -127,6 +127,11 @@ def _zoom_start(groups: Sequence[Group], curves: Sequence[Curve]) -> float:
     return max(0.0, min(best) - 0.35)
 
 
+def _label(group: Group, measure: str) -> str:
+    order = {"snr": "by SNR", "random": "at random"}.get(measure, f"by {measure}")
+    return f"{group.label} {order}"
+
+
 def _of(curves: Sequence[Curve], group: Group, measure: str) -> list[Curve]:
     return [c for c in curves if c.group is group and c.measure == measure]
 
@@ -137,7 +142,7 @@ def _draw(axes: Axes, groups: Sequence[Group], curves: Sequence[Curve], split: s
         for measure in measures_of(group.runs[0]):
             losses = 100 * np.array([c.loss for c in _of(curves, group, measure)])
             style = curve(group.family, list(_MEASURES).index(measure), group.place)
-            axes.plot(shares, losses.mean(0), label=f"{group.label} by {measure}", **style)
+            axes.plot(shares, losses.mean(0), label=_label(group, measure), **style)
             band = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
             axes.fill_between(shares, losses.min(0), losses.max(0), **band)
     axes.set_xlabel("parameters pruned (%)")
@@ -168,7 +173,7 @@ def _summary(groups: Sequence[Group], curves: Sequence[Curve], split: str) -> Su
             mine = _of(curves, group, measure)
             shares = [share_at_fall(c.loss) for c in mine]
             whole = several_values([float(c.accuracy[0]) for c in mine], "{:.2%}".format)
-            row = [f"{group.label} by {measure}", whole, several_values(shares, "{:.1%}".format)]
+            row = [_label(group, measure), whole, several_values(shares, "{:.1%}".format)]
             found.append((float(np.mean(shares)), row))
     found.sort(key=lambda pair: -pair[0])
     columns = ["", f"{split} accuracy", f"share pruned at a loss of {100 * _FALL:g} point"]
