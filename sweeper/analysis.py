@@ -17,7 +17,7 @@ from sweeper import tracking
 from sweeper.errors import SweepError
 from sweeper.ledger import Ledger, open_ledger
 from sweeper.preflight import storage_of, tracking_uri
-from sweeper.storage import RUNS, copy_folder, is_folder, run_folder
+from sweeper.storage import RUNS, below, copy_folder, is_folder, run_folder
 from sweeper.study import Stage
 
 EXAMPLES = """examples:
@@ -102,7 +102,7 @@ def _finished(ledger: Ledger, storage: str, stage: Stage) -> Iterator[Kept]:
         number = record.values.get("configuration", record.number)
         for seed in record.seeds:
             key = f"{stage}-{record.key}"
-            place = f"{storage}/{RUNS}/{run_folder(key, seed)}"
+            place = below(storage, RUNS, run_folder(key, seed))
             yield Kept(f"trial{number}-seed{seed}", key, place)
 
 

@@ -18,7 +18,7 @@ from sweeper.ranking import ranked
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
-from sweeper.storage import RUNS
+from sweeper.storage import RUNS, below
 from sweeper.study import Search, key_of
 from sweeper.sweep import Sweep
 from sweeper.texts import typed
@@ -176,13 +176,13 @@ class Service:
         return Job(
             stage=search.stage,
             run=self.sweep.run,
-            storage=f"{self.storage}/{search.stage}",
+            storage=below(self.storage, search.stage),
             tracking=self.tracking,
             seeds=seeds,
             chosen=chosen or {},
             checkpoint_epochs=settings.checkpoint_epochs,
             checkpoint_minutes=settings.checkpoint_minutes,
-            runs=f"{self.storage}/{RUNS}" if is_kept else None,
+            runs=below(self.storage, RUNS) if is_kept else None,
             report_seconds=0.5 if settings.scheduler == "none" else 0.0,
             about=self.about,
         )

@@ -28,6 +28,12 @@ def run_folder(key: str, seed: int) -> str:
     return f"{key}-seed{seed}"
 
 
+def below(place: str, *names: str) -> str:
+    """A folder in a folder; the options of a URI, such as ?endpoint_override=..., stay behind."""
+    path, mark, options = place.partition("?") if "://" in place else (place, "", "")
+    return "/".join([path.rstrip("/"), *names]) + mark + options
+
+
 def fault(storage: str) -> str | None:
     """What is wrong with a storage, if anything; a small file is written and read."""
     try:

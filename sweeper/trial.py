@@ -26,7 +26,15 @@ from mpnet.results import as_lists, summary_line, write_results
 from mpnet.training import EpochReport
 from sweeper.recording import Recorder, Subject
 from sweeper.space import Values, with_values
-from sweeper.storage import MEMORY, copy_folder, digest_of_state, is_whole, restore, run_folder
+from sweeper.storage import (
+    MEMORY,
+    below,
+    copy_folder,
+    digest_of_state,
+    is_whole,
+    restore,
+    run_folder,
+)
 from sweeper.study import Stage
 from sweeper.tracking import Tracking
 
@@ -213,7 +221,7 @@ class _Trial:
             write_results(Path(place), configuration, results)
             for state in self.folder.glob("*.pt"):
                 shutil.copy(state, place)
-            copy_folder(place, f"{self.job.runs}/{name}")
+            copy_folder(place, below(self.job.runs, name))
 
     def _on_epoch_end(self, report: EpochReport) -> None:
         n_epochs = self.configurations[0].training.epochs

@@ -21,7 +21,7 @@ from ray.tune.search.optuna import OptunaSearch
 from sweeper.errors import SweepError
 from sweeper.records import State
 from sweeper.space import Values
-from sweeper.storage import folder_of, forget
+from sweeper.storage import below, folder_of, forget
 from sweeper.study import Study, key_of
 from sweeper.sweep import Resources, SweepSettings
 
@@ -266,9 +266,8 @@ def build_tuner(
     """
     stage = study.search.stage
     seconds = settings.hours * 3600 if settings.hours and stage == "search" else None
-    search = _Search(
-        study, listener, f"{storage}/{stage}", time.time() + seconds if seconds else float("inf")
-    )
+    deadline = time.time() + seconds if seconds else float("inf")
+    search = _Search(study, listener, below(storage, stage), deadline)
     return tune.Tuner(
         tune.with_resources(trainable, {"CPU": share.cpu, "GPU": share.gpu}),
         tune_config=tune.TuneConfig(

@@ -9,6 +9,7 @@ import pytest
 from sweeper.storage import (
     MEMORY,
     STATE,
+    below,
     copy_folder,
     digest_of_state,
     fault,
@@ -43,6 +44,19 @@ def target(tmp_path: Path) -> Path:
 @pytest.fixture
 def storage(tmp_path: Path) -> Path:
     return tmp_path / "storage"
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("/a/b", "/a/b/search/x"),
+        ("/a/b?/", "/a/b?/search/x"),
+        ("s3://bucket", "s3://bucket/search/x"),
+        ("s3://bucket/a/?scheme=http&region=eu", "s3://bucket/a/search/x?scheme=http&region=eu"),
+    ],
+)
+def test_a_folder_below_keeps_the_options_of_a_uri(place: str, found: str) -> None:
+    assert below(place, "search", "x") == found
 
 
 def test_nothing_is_restored_where_nothing_was_saved(storage: Path, target: Path) -> None:
