@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+torch.set_num_threads(1)  # the suite runs in several processes
+
 
 @pytest.fixture(autouse=True)
 def own_random_numbers() -> Iterator[None]:
