@@ -17,6 +17,12 @@ def own_random_numbers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def called_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printed commands do not depend on how the tests were started."""
+    monkeypatch.delenv("MPNET_RUN", raising=False)
+
+
 @pytest.fixture(scope="session")
 def shared_data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root that starts empty."""

@@ -309,5 +309,6 @@ def ui_link(tracking: Tracking, order_by: str, base: str = "http://127.0.0.1:500
     trials = quote(f"tags.`{ROLE}`='trial' and tags.`{SWEEP}`='{tracking.sweep_id}'", safe="")
     order = quote(f"metrics.`{order_by}`", safe="")
     path = f"#/experiments/{tracking.experiment_id}/runs"
-    view = f"workflowType=machine_learning&searchFilter={trials}"  # its other view is for language models
+    # Its other view is for language models.
+    view = f"workflowType=machine_learning&searchFilter={trials}"
     return f"{base}/{path}?{view}&orderByKey={order}&orderByAsc=false"

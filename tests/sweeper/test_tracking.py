@@ -623,7 +623,8 @@ def free_port() -> int:
         ("sqlite:///mlflow.db", "the path must be absolute, as in sqlite:////home/me/mlflow.db."),
         ("sqlite:///{tmp}/file/mlflow.db", "in a writable folder, but {tmp}/file is not"),
         ("sqlite:///{tmp}/file", "an MLflow store must answer, but got DatabaseError"),
-        ("http://me:secret@127.0.0.1:{port}", "an MLflow store must answer, but got Mlflow"),
+        ("http://127.0.0.1:{port}", "an MLflow store must answer, but got Mlflow"),
+        ("http://me:secret@127.0.0.1:{port}", "must come without user and password"),
         ("nonsense://x", "an MLflow store must answer, but got"),
     ],
 )
