@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 torch.set_num_threads(1)  # the suite runs in several processes
+os.environ.pop("MPNET_RUN", None)  # printed commands do not depend on how the tests were started
 
 
 @pytest.fixture(autouse=True)
@@ -15,12 +17,6 @@ def own_random_numbers() -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         yield
-
-
-@pytest.fixture(autouse=True)
-def called_as_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Printed commands do not depend on how the tests were started."""
-    monkeypatch.delenv("MPNET_RUN", raising=False)
 
 
 @pytest.fixture(scope="session")
