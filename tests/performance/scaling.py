@@ -1,6 +1,6 @@
 """How the scheduler keeps workers busy: trials that only sleep, on 1, 2 and 4 workers.
 
-    python -m tests.performance.scaling --seconds 4 --per-worker 10
+    python -m tests.performance.scaling --seconds 8 --per-worker 8
 
 A worker is one logical CPU of a local Ray. Efficiency is the time that the sleeping itself takes
 over the time that the search took, the start of the workers included (at least 0.9 wanted). Real
@@ -43,8 +43,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=4.0, help="that a trial sleeps")
-    parser.add_argument("--per-worker", type=int, default=10, help="trials for each worker")
+    parser.add_argument("--seconds", type=float, default=8.0, help="that a trial sleeps")
+    parser.add_argument("--per-worker", type=int, default=8, help="trials for each worker")
     options = parser.parse_args()
     ray.init(address="local", num_cpus=max(WORKERS), include_dashboard=False)
     tuner.connect(None)
