@@ -16,7 +16,7 @@ from mpnet.errors import ConfigError, DataMissing
 from sweeper import tracking
 from sweeper.errors import SweepError
 from sweeper.ledger import Ledger, open_ledger
-from sweeper.preflight import storage_of, tracking_uri
+from sweeper.preflight import storage_of
 from sweeper.storage import RUNS, below, copy_folder, is_folder, run_folder
 from sweeper.study import Stage
 
@@ -132,18 +132,14 @@ def _show_and_log(
         paths = analyse(command, folders, output, console, **options)
     contents = {f"analysis/{path.name}": path.read_bytes() for path in paths}
     sweep = ledger.sweep
-    uri = tracking_uri(sweep, _records(folder.resolve()))
+    uri = ledger.tracking_uri
+    if uri is None:
+        raise SweepError(f"{folder}: a trial must have begun there, but has not.")
     try:
         tracking.add_files(uri, sweep.name, ledger.sweep_id, key, contents)
     except (ConnectionError, LookupError) as error:
         raise SweepError(f"sweep.tracking_uri: {error} The files above are written.") from error
     console.print(f"and in MLflow, below analysis/ of run {key}", highlight=False, soft_wrap=True)
-
-
-def _records(folder: Path) -> Path:
-    """Where MLflow's database is: with the sweep, or with the queue of which it was a part."""
-    with_database = (f for f in (folder, *folder.parents) if (f / "mlflow.db").exists())
-    return next(with_database, folder)
 
 
 def _fetched(run: Kept, folder: Path) -> Path:

@@ -65,11 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
             plan_only=options.plan,
             select_only=options.select_only,
             address=options.address or os.environ.get("RAY_ADDRESS") or None,
-            is_table=is_table(options.file),
         )
         if options.file.is_dir():
-            act = queue.show_status if options.status else queue.launch_all
-            return act(sweeps, asked, console)
+            if options.status:
+                return queue.show_status(sweeps, asked, console)
+            return queue.launch_all(sweeps, asked, console, is_table(options.file))
         if options.status:
             return service.show_status(asked.folder, console)
         return service.launch(sweeps[0], asked, console)

@@ -27,6 +27,7 @@ from sweeper.study import Search, Stage, Study, is_own, key_of, record_of
 from sweeper.sweep import Sweep, parse_sweep
 
 JOURNAL = "study.journal"
+_BESIDE = "beside:"  # a database file, by its path from the folder of the sweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -90,6 +91,21 @@ class Ledger:
     @places.setter
     def places(self, lines: Sequence[str]) -> None:
         self._load().set_user_attr("places", list(lines))
+
+    @property
+    def tracking_uri(self) -> str | None:
+        """Of MLflow, wherever the environment points now; None before the first trial."""
+        uri = self._about().get("tracking_uri")
+        if uri and uri.startswith(_BESIDE):
+            return f"sqlite:///{(self.folder.resolve() / uri.removeprefix(_BESIDE)).resolve()}"
+        return uri
+
+    @tracking_uri.setter
+    def tracking_uri(self, uri: str) -> None:
+        if uri.startswith("sqlite:////"):  # relative, so that folders can be moved together
+            path = os.path.relpath(uri.removeprefix("sqlite:///"), self.folder.resolve())
+            uri = f"{_BESIDE}{path}"
+        self._load().set_user_attr("tracking_uri", uri)
 
     def records(self, stage: Stage = "search") -> list[TrialRecord]:
         """All trials of a stage, without what other sweeps told it."""

@@ -32,7 +32,6 @@ class Options:
         select_only: no search, only the reruns.
         address: of a Ray cluster; None for this machine alone.
         records: folder of MLflow's database where that is not the sweep's own.
-        is_table: several sweeps whose results are the paper's table.
     """
 
     folder: Path
@@ -42,7 +41,6 @@ class Options:
     select_only: bool = False
     address: str | None = None
     records: Path | None = None
-    is_table: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ def ready(sweep: Sweep, options: Options) -> Ready:
         SweepError: with all that was found.
     """
     folder = options.folder.resolve()
-    uri = tracking_uri(sweep, (options.records or folder).resolve())
+    uri = _tracking_uri(sweep, folder, (options.records or folder).resolve())
     place = storage_of(sweep, folder)
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)
@@ -185,10 +183,11 @@ def _cost(ready: Ready, done: Sequence[TrialRecord], spend: float) -> tuple[floa
     return seconds * ready.sweep.settings.repeats, "from a few steps on this machine"
 
 
-def tracking_uri(sweep: Sweep, folder: Path) -> str:
-    """Of MLflow; by default the environment's, or else a database in the output folder."""
-    uri = sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-    return uri or f"sqlite:///{folder / 'mlflow.db'}"
+def _tracking_uri(sweep: Sweep, folder: Path, records: Path) -> str:
+    """Of MLflow: where a sweep that has begun has its runs; else as asked for, or a new file."""
+    begun = Ledger(folder).tracking_uri if has_begun(folder) else None
+    asked = sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    return begun or asked or f"sqlite:///{records / 'mlflow.db'}"
 
 
 def storage_of(sweep: Sweep, folder: Path) -> str:

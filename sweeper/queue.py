@@ -20,8 +20,16 @@ from sweeper.view import headline, print_lines, queue_table
 _SECONDS_TO_MEASURE = 0.2  # of each sweep: a table has dozens
 
 
-def launch_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
+def launch_all(
+    sweeps: Sequence[Sweep], options: Options, console: Console, is_table: bool = False
+) -> int:
     """Check all, plan all, then run what is not finished; gives the exit code.
+
+    Args:
+        sweeps: in this order.
+        options: for all of them.
+        console: for what is seen of it.
+        is_table: show the paper's table at the end.
 
     Raises:
         SweepError: before anything has started, with the faults of all.
@@ -36,7 +44,7 @@ def launch_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> i
         if options.plan_only:
             return 0
         code = _run(prepared, console) if prepared else _nothing_left(console)
-        if options.is_table and code != INTERRUPTED:
+        if is_table and code != INTERRUPTED:
             from sweeper.report import table1  # seconds: not at the start
 
             table1.write(options.folder, console)

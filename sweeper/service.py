@@ -110,6 +110,7 @@ class Service:
         ledger = Ledger(self.folder)
         ledger.begin(self.sweep)
         self.tracking = self._opened(ledger)
+        ledger.tracking_uri = self.uri
         self._settle(ledger)
         if not self.options.select_only and not self._search(ledger):
             return self._stopped(ledger)

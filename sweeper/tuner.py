@@ -74,9 +74,9 @@ def connect(address: str | None) -> None:
     Raises:
         SweepError: there is no cluster, or one that we cannot join.
     """
+    os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
     if ray.is_initialized():
         return
-    os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # the ledger has the reasons
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     try:

@@ -63,6 +63,23 @@ class Process:
         raise TimeoutError(url)
 
 
+class Server(Process):
+    """An `mlflow server` on its own port, with its own database."""
+
+    def __init__(self, folder: Path) -> None:
+        port = free_port()
+        self.uri = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
+        command += ["--backend-store-uri", f"sqlite:///{folder}/server.db"]
+        command += ["--artifacts-destination", f"{folder}/artifacts"]
+        command += ["--host", "127.0.0.1", "--port", str(port)]
+        super().__init__(command, folder, {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"})
+
+    def start(self) -> None:
+        super().start()
+        self.wait_for(f"{self.uri}/health")
+
+
 def opened(uri: str, folder: Path) -> Tracking:
     """A sweep in MLflow."""
     return open_sweep(uri, "digits", "s1", "sweep", folder / "outbox", {}, {}, {"a.txt": "a"})

@@ -1,10 +1,6 @@
 """Every way to search, for real: schedulers, Pareto fronts, repeats, failures, budgets."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.report.__main__ import main as report
+from tests.sweeper.servers import Server
 from tests.sweeper.sweeps import SMALL, Command, assert_ledger_and_mlflow_agree, kill
 
 pytestmark = pytest.mark.slow
@@ -118,46 +115,9 @@ def test_one_at_a_time_the_same_seed_gives_the_same_sweep(tmp_path: Path) -> Non
     assert found[0] == found[1]
 
 
-class Server:
-    """A real MLflow server."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.folder, self.uri = folder, f"http://127.0.0.1:{self.port}"
-        self.start()
-
-    def start(self) -> None:
-        store = f"sqlite:///{self.folder}/server.db"
-        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store]
-        places = ["--artifacts-destination", str(self.folder / "artifacts")]
-        address = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
-        self.process = subprocess.Popen(
-            [*command, *places, *address],
-            env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._wait()
-
-    def _wait(self) -> None:
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.2)
-        raise AssertionError("the server does not answer")
-
-    def stop(self) -> None:
-        os.killpg(self.process.pid, 9)
-        self.process.wait()
-
-
 def test_a_tracking_server_that_is_away_for_a_minute_loses_nothing(tmp_path: Path) -> None:
     server = Server(tmp_path)
+    server.start()
     try:
         command = Command(tmp_path, f"sweep.tracking_uri={server.uri}", "sweep.trials=6")
         process = command.start()

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,31 +11,13 @@ from mlflow import MlflowClient
 
 from sweeper.tracking import RunLog, Tracking, deliver_outbox, run_ids
 from tests.sweeper.servers import (
-    Process,
+    Server,
     assert_eight_processes_log_all,
-    free_port,
     opened,
     trial_process,
 )
 
 pytestmark = pytest.mark.slow
-
-
-class Server(Process):
-    """An `mlflow server` on its own port, with its own database."""
-
-    def __init__(self, folder: Path) -> None:
-        port = free_port()
-        self.uri = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
-        command += ["--backend-store-uri", f"sqlite:///{folder}/server.db"]
-        command += ["--artifacts-destination", f"{folder}/artifacts"]
-        command += ["--host", "127.0.0.1", "--port", str(port)]
-        super().__init__(command, folder, {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"})
-
-    def start(self) -> None:
-        super().start()
-        self.wait_for(f"{self.uri}/health")
 
 
 @pytest.fixture
