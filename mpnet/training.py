@@ -15,6 +15,7 @@ from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method, Progress
 from mpnet.metrics import Evaluation, Vector, calibration_error
 from mpnet.networks import Network
+from mpnet.optimiser import Adam
 
 EVALUATION_BATCH = 1000
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
@@ -71,7 +72,7 @@ class TaskTrainer:
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
         self.tasks = method.training_tasks(t)
         self.trained = method.trained_parameters(t)
-        self.optimiser = torch.optim.Adam(self.trained, lr=settings.learning_rate, fused=True)
+        self.optimiser = Adam(self.trained)
         self.n_examples = sum(len(stream[i].train) for i in self.tasks)
         self.n_batches = len(_chunks(torch.arange(self.n_examples), settings.batch_size))
         self.n_steps = settings.epochs * self.n_batches
@@ -171,9 +172,8 @@ class TaskTrainer:
     def _update(self) -> None:
         """Take the optimiser's step, or as much of it as the method grants each parameter."""
         share = rate_share(self.step, self.n_steps, self.settings)
-        self.optimiser.param_groups[0]["lr"] = self.settings.learning_rate * share
         before = [parameter.detach().clone() for parameter, _ in self.scales]
-        self.optimiser.step()
+        self.optimiser.step(self.settings.learning_rate * share)
         with torch.no_grad():
             for (parameter, scale), start in zip(self.scales, before, strict=True):
                 parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1

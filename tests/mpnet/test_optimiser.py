@@ -1,0 +1,71 @@
+"""Our Adam against PyTorch's: the same numbers, to the last bit."""
+
+import subprocess
+import sys
+
+import torch
+from torch import Tensor
+
+from mpnet.optimiser import Adam
+
+RATES = [0.1, 0.03, 0.2, 0.01, 0.05]
+
+
+def parameters() -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(3, 4), (5,), (2, 3, 4, 4)]
+    made = [torch.randn(shape, generator=generator) for shape in shapes]
+    made[2] = made[2].to(memory_format=torch.channels_last)
+    return [parameter.requires_grad_() for parameter in made]
+
+
+def set_gradients(parameters: list[Tensor], k: int) -> None:
+    """Of every step; the second parameter has none in every other."""
+    generator = torch.Generator().manual_seed(k)
+    for i, parameter in enumerate(parameters):
+        gradient = torch.randn(parameter.shape, generator=generator)
+        parameter.grad = None if i == 1 and k % 2 else gradient
+
+
+def stepped(optimiser: Adam, parameters: list[Tensor], steps: range) -> None:
+    for k in steps:
+        set_gradients(parameters, k)
+        optimiser.step(RATES[k])
+
+
+def test_it_moves_as_pytorchs_does() -> None:
+    ours, theirs = parameters(), parameters()
+    stepped(Adam(ours), ours, range(5))
+    reference = torch.optim.Adam(theirs, fused=True)
+    for k in range(5):
+        set_gradients(theirs, k)
+        reference.param_groups[0]["lr"] = RATES[k]
+        reference.step()
+    assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def test_it_goes_on_from_its_state_as_if_never_stopped() -> None:
+    whole, torn = parameters(), parameters()
+    stepped(Adam(whole), whole, range(5))
+    first = Adam(torn)
+    stepped(first, torn, range(3))
+    second = Adam(torn)
+    second.load_state_dict(first.state_dict())
+    stepped(second, torn, range(3, 5))
+    assert all(torch.equal(a, b) for a, b in zip(whole, torn, strict=True))
+
+
+def test_gradients_are_forgotten() -> None:
+    made = parameters()
+    set_gradients(made, 0)
+    Adam(made).zero_grad()
+    assert all(parameter.grad is None for parameter in made)
+
+
+def test_a_run_does_not_import_the_compiler() -> None:
+    code = (
+        "import sys; from mpnet.config import parse_run; from mpnet.continual import run;"
+        "run(parse_run({'benchmark': {'name': 'digits'}, 'epochs': 1}));"
+        "assert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
