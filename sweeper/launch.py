@@ -28,6 +28,7 @@ from rich.console import Console
 
 from sweeper.errors import SweepError
 from sweeper.folder import Choice, is_table, load_folder
+from sweeper.importing import importing
 from sweeper.sweep import Sweep, load_sweep
 from sweeper.texts import typed
 
@@ -56,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         sweeps = _sweeps(options)
         # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
-        from sweeper import preflight, queue, service
+        with importing():
+            from sweeper import preflight, queue, start
 
         asked = preflight.Options(
             folder=options.output or Path("sweeps") / _name(options),
@@ -71,8 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return queue.show_status(sweeps, asked, console)
             return queue.launch_all(sweeps, asked, console, is_table(options.file))
         if options.status:
-            return service.show_status(asked.folder, console)
-        return service.launch(sweeps[0], asked, console)
+            return start.show_status(asked.folder, console)
+        return start.launch(sweeps[0], asked, console)
     except SweepError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 2

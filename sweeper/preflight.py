@@ -9,14 +9,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from sweeper import binding, nodes, storage, tracking, tuner
+from sweeper import binding, cluster, nodes, storage, tracking
+from sweeper.cluster import Share
 from sweeper.errors import SweepError
 from sweeper.ledger import Ledger, has_begun, open_ledger, search_of
 from sweeper.ranking import finished
 from sweeper.records import TrialRecord
 from sweeper.study import OVER
 from sweeper.sweep import Sweep, difference
-from sweeper.tuner import Share
 from sweeper.view import Plan
 
 
@@ -149,9 +149,9 @@ def _share_of(sweep: Sweep, address: str | None) -> Share:
     """What a trial gets here; a cluster has to be joined to know what it has."""
     asked, most = sweep.settings.resources, sweep.settings.concurrency
     if address is None:
-        return tuner.share(asked, most, [(float(binding.n_cpus()), float(binding.n_gpus()))])
-    tuner.connect(address)
-    return replace(tuner.share(asked, most, tuner.nodes()), can_grow=most is None)
+        return cluster.share(asked, most, [(float(binding.n_cpus()), float(binding.n_gpus()))])
+    cluster.connect(address)
+    return replace(cluster.share(asked, most, cluster.nodes()), can_grow=most is None)
 
 
 def plan_of(ready: Ready, spend: float = 1.0) -> Plan:
@@ -193,6 +193,11 @@ def _tracking_uri(sweep: Sweep, folder: Path, records: Path) -> str:
 def storage_of(sweep: Sweep, folder: Path) -> str:
     """For what trials save; by default in the output folder."""
     return _absolute(sweep.settings.storage) or str(folder / "trials")
+
+
+def outbox_of(folder: Path) -> Path:
+    """Where records wait while MLflow is away."""
+    return folder / "outbox"
 
 
 def _absolute(place: str | None) -> str | None:

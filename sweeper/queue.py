@@ -7,12 +7,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from sweeper import tuner
-from sweeper.errors import SweepError
+from sweeper import cluster
+from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.facts import facts_of
 from sweeper.ledger import has_begun, open_ledger
 from sweeper.preflight import Options, Ready, check_folder, only_driver, plan_of, ready
-from sweeper.service import INTERRUPTED, Service, is_finished
+from sweeper.start import is_finished
 from sweeper.study import OVER
 from sweeper.sweep import Sweep
 from sweeper.view import headline, print_lines, queue_table
@@ -113,7 +113,9 @@ def _show_plan(prepared: Sequence[Ready], n_done: int, console: Console) -> None
 
 def _run(prepared: Sequence[Ready], console: Console) -> int:
     """One after the other; one that comes to nothing does not hold up the others."""
-    tuner.connect(prepared[0].options.address)
+    from sweeper.service import Service  # and with it Tune: seconds, not before the plan
+
+    cluster.connect(prepared[0].options.address)
     codes = []
     for place, part in enumerate(prepared, start=1):
         console.rule(f"{place} of {len(prepared)}: {part.sweep.name}", align="left")

@@ -1,88 +1,28 @@
-"""A sweep from its file to its report: every step in order, each of them somebody else's work."""
+"""A sweep from its first trial to its report: each step is somebody else's work."""
 
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from rich.console import Console
 
 from sweeper import binding, tracking, trial, tuner
 from sweeper.environment import environment
-from sweeper.errors import SweepError
+from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.facts import Facts, facts_of
-from sweeper.ledger import JOURNAL, Ledger, has_begun, open_ledger, rerun_of, search_of
-from sweeper.preflight import Options, Ready, check_folder, only_driver, plan_of, ready
-from sweeper.ranking import ranked
+from sweeper.ledger import JOURNAL, Ledger, rerun_of, search_of
+from sweeper.preflight import Ready, outbox_of
 from sweeper.records import TrialRecord
 from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.storage import RUNS, below
-from sweeper.study import Search, key_of
-from sweeper.sweep import Sweep
+from sweeper.study import Search
 from sweeper.texts import typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.view import View, headline, plan_table, print_lines, ranking_table, test_table
+from sweeper.view import View, headline, print_lines, ranking_table, test_table
 
-INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C has ended
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-
-
-def launch(sweep: Sweep, options: Options, console: Console) -> int:
-    """Check, plan, search, select, report; gives the exit code.
-
-    Raises:
-        SweepError: before anything has started.
-    """
-    with only_driver(options.folder):
-        check_folder(sweep, options)
-        if not options.plan_only and is_finished(sweep, options.folder):
-            return _show_finished(options.folder, console)
-        prepared = ready(sweep, options)
-        _show_plan_while_ray_starts(prepared, console)
-        return 0 if options.plan_only else Service(prepared, console).run()
-
-
-def _show_plan_while_ray_starts(prepared: Ready, console: Console) -> None:
-    """Side by side: a few steps of training, Ray's processes and MLflow's imports take seconds."""
-    with ThreadPoolExecutor(2) as pool:
-        plan = pool.submit(plan_of, prepared)
-        if not prepared.options.plan_only:
-            imported = pool.submit(tracking.connect, prepared.uri)
-            tuner.connect(prepared.options.address)
-            imported.result()
-        console.print(plan_table(plan.result()))
-
-
-def is_finished(sweep: Sweep, folder: Path) -> bool:
-    """Whether search and reruns of just this sweep are done, and MLflow knows it."""
-    if not has_begun(folder):
-        return False
-    ledger = open_ledger(folder)
-    if ledger.n_left(search_of(sweep)) or not ledger.places or any(_outbox(folder).glob("*")):
-        return False
-    chosen = ranked(ledger.records(), sweep.select_objective)[: sweep.select.top]
-    done = {record.key for record in ledger.test_records() if record.state in _STATUS}
-    return {key_of(point) for point in reruns(chosen, sweep)} <= done
-
-
-def _show_finished(folder: Path, console: Console) -> int:
-    """Say so, and change nothing."""
-    console.print("This sweep is finished; nothing was changed.", style="green")
-    show_status(folder, console)
-    print_lines(console, open_ledger(folder).places)
-    return 0
-
-
-def show_status(folder: Path, console: Console) -> int:
-    """What the ledger says, while a sweep runs or after it."""
-    ledger = open_ledger(folder)
-    console.print(ranking_table(ledger.records(), ledger.sweep.objective))
-    if tests := ledger.test_records():
-        console.print(test_table(tests))
-    return 0
 
 
 class Service:
@@ -137,7 +77,7 @@ class Service:
                 self.sweep.name,
                 ledger.sweep_id,
                 f"sweep {self.sweep.name}",
-                _outbox(self.folder),
+                outbox_of(self.folder),
                 {"sweeper.stage": "sweep"},
                 {"sweep": self.sweep.blocks.get("sweep") or {}, "run": dict(self.sweep.run)},
                 {"sweep.yaml": self.sweep.text},
@@ -245,7 +185,7 @@ class Service:
         else:
             self._show(ledger, trials, tests)
         if n_undelivered := tracking.deliver_outbox(self.tracking):
-            where = _outbox(self.folder)
+            where = outbox_of(self.folder)
             text = f"{n_undelivered} records wait for MLflow in {where}: --resume sends them"
             print_lines(self.console, [text])
 
@@ -273,11 +213,6 @@ class Service:
         link = tracking.ui_link(self.tracking, f"val/{self.sweep.objective[0]}")
         journal = typed("optuna-dashboard", str(self.folder / JOURNAL))
         return [*lines, f"trials:  {link}", f"Optuna:  {journal}"]
-
-
-def _outbox(folder: Path) -> Path:
-    """Where records wait while MLflow is away."""
-    return folder / "outbox"
 
 
 def _statuses(ledger: Ledger) -> dict[str, str]:

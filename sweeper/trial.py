@@ -13,30 +13,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ray
-from ray import tune
+from sweeper.importing import importing
 
-from mpnet.checkpoint import Checkpoints
-from mpnet.config import RunConfig, parse_run
-from mpnet.continual import Results, run
-from mpnet.errors import DataMissing, Dead, Diverged
-from mpnet.machine import limit_threads
-from mpnet.metrics import acc, bwt
-from mpnet.results import as_lists, summary_line, write_results
-from mpnet.training import EpochReport
-from sweeper.recording import Recorder, Subject
-from sweeper.space import Values, with_values
-from sweeper.storage import (
-    MEMORY,
-    below,
-    copy_folder,
-    digest_of_state,
-    is_whole,
-    restore,
-    run_folder,
-)
-from sweeper.study import Stage
-from sweeper.tracking import Tracking
+with importing():  # PyTorch and Tune: every new worker waits for them
+    import ray
+    from ray import tune
+
+    from mpnet.checkpoint import Checkpoints
+    from mpnet.config import RunConfig, parse_run
+    from mpnet.continual import Results, run
+    from mpnet.errors import DataMissing, Dead, Diverged
+    from mpnet.machine import limit_threads
+    from mpnet.metrics import acc, bwt
+    from mpnet.results import as_lists, summary_line, write_results
+    from mpnet.training import EpochReport
+    from sweeper.recording import Recorder, Subject
+    from sweeper.space import Values, with_values
+    from sweeper.storage import (
+        MEMORY,
+        below,
+        copy_folder,
+        digest_of_state,
+        is_whole,
+        restore,
+        run_folder,
+    )
+    from sweeper.study import Stage
+    from sweeper.tracking import Tracking
 
 _CURVE_POINTS = 500
 

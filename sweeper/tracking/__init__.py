@@ -31,7 +31,7 @@ from sweeper.tracking.store import fault as fault
 
 _log = logging.getLogger(__name__)
 
-_FIRST_SECONDS = 0.5  # a trial that is over by then is sent in one go
+_FIRST_SECONDS = 2.0  # before MLflow is imported beside the first steps of a trial
 _FLUSH_SECONDS = 10.0
 _LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
 _CLOSING_PAUSE = 1.0  # the same, while somebody waits
@@ -142,8 +142,8 @@ class RunLog:
 
     def _deliver(self) -> None:
         if not self._is_open:
-            self._delivery.connect()
             self._closing.wait(_FIRST_SECONDS)
+            self._delivery.connect()
         end = self._end  # before the events are looked at: none comes after it
         if end is None and not self._is_open:
             self._delivery.open()

@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 
-from sweeper import tuner
+from sweeper import cluster
 from tests.sweeper.studies import report_outcome, run_trials
 
 WORKERS = (1, 2, 4)
@@ -32,7 +32,7 @@ def sleeping_trial(config: dict[str, Any], seconds: float) -> None:
 def efficiency(n_workers: int, per_worker: int, seconds: float) -> float:
     """Of a search with this many workers."""
     trial = functools.partial(sleeping_trial, seconds=seconds)
-    share = tuner.Share(1, 0, n_workers)
+    share = cluster.Share(1, 0, n_workers)
     with tempfile.TemporaryDirectory() as folder:
         took, _ = run_trials(trial, n_workers * per_worker, share, Path(folder))
     return per_worker * seconds / took
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--per-worker", type=int, default=8, help="trials for each worker")
     options = parser.parse_args()
     ray.init(address="local", num_cpus=max(WORKERS), include_dashboard=False)
-    tuner.connect(None)
+    cluster.connect(None)
     found = {n: efficiency(n, options.per_worker, options.seconds) for n in WORKERS}
     for n, value in found.items():
         print(f"{n} workers: {value:.3f}")

@@ -17,7 +17,7 @@ import ray
 from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 
-from sweeper import tuner
+from sweeper import cluster
 from tests.sweeper.studies import report_outcome, run_trials
 
 
@@ -31,7 +31,7 @@ def our_trial(config: dict[str, Any]) -> None:
     report_outcome(config["values"]["x"])
 
 
-def bare_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
+def bare_rate(n_trials: int, share: cluster.Share, folder: Path) -> float:
     """Trials a minute of Tune alone."""
     sampler = optuna.samplers.RandomSampler(seed=0)
     start = time.perf_counter()
@@ -49,7 +49,7 @@ def bare_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
     return 60 * n_trials / (time.perf_counter() - start)
 
 
-def our_rate(n_trials: int, share: tuner.Share, folder: Path) -> float:
+def our_rate(n_trials: int, share: cluster.Share, folder: Path) -> float:
     """Trials a minute of the service."""
     seconds, _ = run_trials(our_trial, n_trials, share, folder)
     return 60 * n_trials / seconds
@@ -62,9 +62,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     start = time.perf_counter()
-    tuner.connect(None)
+    cluster.connect(None)
     init_seconds = time.perf_counter() - start
-    share = tuner.Share(1, 0, int(ray.cluster_resources()["CPU"]))
+    share = cluster.Share(1, 0, int(ray.cluster_resources()["CPU"]))
     rates: dict[str, list[float]] = {"bare": [], "ours": []}
     for _ in range(options.rounds):
         for name, rate in (("bare", bare_rate), ("ours", our_rate)):

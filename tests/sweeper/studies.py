@@ -8,7 +8,7 @@ from typing import Any
 
 from ray import tune
 
-from sweeper import tuner
+from sweeper import cluster, tuner
 from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
@@ -36,7 +36,7 @@ def report_outcome(x: float, **metrics: float) -> None:
 
 
 def run_trials(
-    trainable: tuner.Trainable, n_trials: int, share: tuner.Share, folder: Path
+    trainable: tuner.Trainable, n_trials: int, share: cluster.Share, folder: Path
 ) -> tuple[float, list[TrialRecord]]:
     """The seconds that a search took, and its finished trials; Ray must run."""
     blocks = {

@@ -1,111 +1,69 @@
-"""Sweeps on several nodes: what dies, what joins, what a node lacks."""
+"""What a trial is given of a machine or a cluster; without a Ray of its own."""
 
-import json
-import subprocess
-import time
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
-from mlflow import MlflowClient
-from mlflow.entities import Run
-from ray.cluster_utils import Cluster
 
-from tests.sweeper.clusters import cluster
-from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree
+from sweeper.cluster import Share, share
+from sweeper.errors import SweepError
+from sweeper.sweep import Resources
 
-pytestmark = pytest.mark.slow
-
-
-def runs_of(command: Command) -> list[Run]:
-    """The trials in MLflow."""
-    client = MlflowClient(f"sqlite:///{command.folder}/mlflow.db")
-    experiment = client.get_experiment_by_name("small")
-    assert experiment is not None
-    return list(client.search_runs([experiment.experiment_id], "tags.`sweeper.role` = 'trial'"))
+Machine = list[tuple[float, float]]  # CPUs and GPUs of every node
+LAPTOP: Machine = [(8, 0)]
+SERVER: Machine = [(16, 4)]
+CLUSTER: Machine = [(16, 4), (8, 1), (4, 0)]
 
 
-def saved_steps(command: Command) -> dict[str, int]:
-    """How far each running trial has saved, by key."""
-    found: dict[str, int] = {}
-    for path in (command.folder / "trials" / "search").glob("*/checkpoint_*/trial.json"):
-        try:
-            step = json.loads(path.read_text())["latest"]["step"]
-        except (OSError, ValueError):  # replaced by the next one meanwhile
-            continue
-        key = path.parts[-3].rpartition("-")[0]
-        found[key] = max(found.get(key, 0), step)
-    return found
+@pytest.mark.parametrize(
+    ("asked", "machine", "given"),
+    [
+        ({}, LAPTOP, Share(1, 0, 8)),
+        ({}, SERVER, Share(4, 1, 4)),
+        ({}, CLUSTER, Share(4, 1, 5)),
+        ({"cpu": 2}, LAPTOP, Share(2, 0, 4)),
+        ({"cpu": 3}, LAPTOP, Share(3, 0, 2)),
+        ({"cpu": 0.5}, LAPTOP, Share(0.5, 0, 16)),
+        ({"cpu": 0.1}, [(2, 0)], Share(0.1, 0, 20)),
+        ({"gpu": 0}, SERVER, Share(1, 0, 16)),
+        ({"gpu": 0.5}, SERVER, Share(2, 0.5, 8)),
+        ({"gpu": 0.3}, SERVER, Share(1, 0.3, 12)),
+        ({"cpu": 1, "gpu": 0.1}, [(16, 1)], Share(1, 0.1, 10)),
+        ({"cpu": 0, "gpu": 1}, SERVER, Share(0, 1, 4)),
+        ({"gpu": 2}, SERVER, Share(8, 2, 2)),
+        ({"gpu": 2}, CLUSTER, Share(8, 2, 2)),
+    ],
+)
+def test_a_trial_gets_what_it_asks_for_or_its_part_of_a_node(
+    asked: dict[str, Any], machine: Machine, given: Share
+) -> None:
+    assert share(Resources(**asked), None, machine) == given
 
 
-def busy_node(command: Command, nodes: Cluster) -> Any:
-    """A node, not the head, in the middle of a trial that has saved something; or None."""
-    if not command.has_begun(2):
-        return None
-    others, saved = {node.node_id[:6]: node for node in nodes.worker_nodes}, saved_steps(command)
-    for run in runs_of(command):
-        place = others.get(run.data.tags["sweeper.node"].split()[-1])
-        if place and run.info.status == "RUNNING" and key_of(run) in saved:
-            return place
-    return None
+def test_concurrency_is_an_upper_bound() -> None:
+    assert share(Resources(), 3, LAPTOP).at_once == 3
+    assert share(Resources(), 30, LAPTOP).at_once == 8
 
 
-def key_of(run: Run) -> str:
-    return run.data.tags["sweeper.key"].removeprefix("search-")
+@pytest.mark.parametrize(
+    ("asked", "machine", "words"),
+    [
+        ({"cpu": 9}, LAPTOP, "9 CPUs and 0 GPUs free, but there is 8 CPUs and 0 GPUs;"),
+        ({"gpu": 1}, LAPTOP, "1 CPUs and 1 GPUs free, but there is 8 CPUs and 0 GPUs;"),
+        ({"gpu": 0.5}, LAPTOP, "0.5 GPUs free"),
+        ({"cpu": 20}, CLUSTER, "16 CPUs and 4 GPUs; 8 CPUs and 1 GPUs; 4 CPUs and 0 GPUs;"),
+        ({"gpu": 5}, CLUSTER, "5 GPUs free"),
+        ({"gpu": 1.5}, SERVER, "must be a fraction of one GPU or a whole number of them"),
+        ({"cpu": 0, "gpu": 0}, LAPTOP, "must be given some CPU or GPU"),
+    ],
+)
+def test_what_no_node_has_is_refused_with_what_there_is(
+    asked: dict[str, Any], machine: Machine, words: str
+) -> None:
+    with pytest.raises(SweepError, match="sweep.resources") as error:
+        share(Resources(**asked), None, machine)
+    assert words in str(error.value)
 
 
-def test_trials_of_a_dead_node_go_on_elsewhere(tmp_path: Path) -> None:
-    """Twelve trials on three nodes, of which one is killed in mid-trial."""
-    with cluster(3) as nodes:
-        command = Command(tmp_path, "sweep.trials=12", "run.epochs=40")
-        process = command.start("--address", nodes.address)
-        command.wait_for(lambda: busy_node(command, nodes) is not None)
-        victim, saved = busy_node(command, nodes), saved_steps(command)
-        nodes.remove_node(victim, allow_graceful=False)
-        printed, _ = process.communicate(timeout=900)
-    assert process.returncode == 0, printed
-    assert Counter(trial.state for trial in command.trials()) == {"finished": 12}
-    assert_ledger_and_mlflow_agree(command)
-    moved = [run for run in runs_of(command) if "sweeper.resumed_at_step" in run.data.tags]
-    assert moved, "the node must have been in the middle of a trial"
-    for run in moved:
-        assert int(run.data.tags["sweeper.resumed_at_step"]) >= saved.get(key_of(run), 0)
-        assert not run.data.tags["sweeper.node"].endswith(victim.node_id[:6])
-
-
-def test_a_node_that_joins_gets_work(tmp_path: Path) -> None:
-    with cluster(1) as nodes:
-        command = Command(tmp_path, "sweep.trials=8", "run.epochs=60")
-        process = command.start("--address", nodes.address)
-        command.wait_for(lambda: command.has_begun(0))
-        joined = nodes.add_node(num_cpus=1)
-        printed, _ = process.communicate(timeout=900)
-    assert process.returncode == 0, printed
-    assert len(command.finished()) == 8
-    places = Counter(run.data.tags["sweeper.node"].split()[-1] for run in runs_of(command))
-    assert places[joined.node_id[:6]] >= 1, places
-    assert_ledger_and_mlflow_agree(command)
-
-
-def test_a_full_storage_stops_the_sweep_and_space_lets_it_go_on(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk must be mounted, which takes root")
-    try:
-        command = Command(tmp_path, f"sweep.storage={disk}", "sweep.concurrency=1")
-        ballast = disk / "ballast"
-        ballast.write_bytes(b"x" * 1_900_000)
-        printed = command.run(code=130)
-        assert "The storage is full; make space there, then go on." in printed
-        assert "Traceback" not in printed
-        assert "failed" not in {trial.state for trial in command.trials()}
-        ballast.unlink()
-        command.run("--resume")
-        assert len(command.finished()) == 3
-        assert_ledger_and_mlflow_agree(command)
-    finally:
-        time.sleep(1)
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+@pytest.mark.parametrize(("cpu", "n_threads"), [(0, 1), (0.5, 1), (1, 1), (2.5, 2), (8, 8)])
+def test_a_trial_has_as_many_threads_as_whole_cpus(cpu: float, n_threads: int) -> None:
+    assert Share(cpu, 0, 1).n_threads == n_threads

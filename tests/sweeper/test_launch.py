@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from sweeper import analysis, service
+from sweeper import analysis, start
 from sweeper.launch import main
 from sweeper.preflight import Options
 from tests.sweeper.sweeps import ROOT, SMALL, Command, assert_ledger_and_mlflow_agree
@@ -162,7 +162,7 @@ def test_the_cluster_is_the_one_asked_for_or_that_of_the_environment(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     seen: list[Options] = []
-    monkeypatch.setattr(service, "launch", lambda _, asked, __: seen.append(asked) or 0)
+    monkeypatch.setattr(start, "launch", lambda _, asked, *__: seen.append(asked) or 0)
     assert main([str(file), *options]) == 0
     assert [asked.address for asked in seen] == [address]
 

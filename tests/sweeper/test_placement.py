@@ -12,7 +12,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from mpnet.machine import limit_threads
-from sweeper import tuner
+from sweeper import cluster
 from sweeper.records import TrialRecord
 from sweeper.sweep import Resources
 from tests.sweeper.studies import report_outcome, run_trials
@@ -26,7 +26,7 @@ def nodes() -> Iterator[Cluster]:
     head = {"num_cpus": 2, "num_gpus": 0, "include_dashboard": False}
     found = Cluster(initialize_head=True, head_node_args=head)
     found.add_node(num_cpus=4, num_gpus=2)
-    tuner.connect(found.address)
+    cluster.connect(found.address)
     yield found
     ray.shutdown()
     found.shutdown()
@@ -46,7 +46,7 @@ def watched_trial(config: dict[str, Any]) -> None:
 def test_gpu_trials_are_packed_by_fraction_on_nodes_that_have_one(
     nodes: Cluster, tmp_path: Path
 ) -> None:
-    share = tuner.share(Resources(cpu=1, gpu=0.5), None, tuner.nodes())
+    share = cluster.share(Resources(cpu=1, gpu=0.5), None, cluster.nodes())
     assert share.at_once == 4
     _, trials = run_trials(watched_trial, 8, share, tmp_path)
     (with_gpu,) = [node for node in ray.nodes() if node["Resources"].get("GPU")]
@@ -73,7 +73,7 @@ def threads_trial(config: dict[str, Any]) -> None:
 
 
 def test_a_trial_has_no_more_threads_than_cpus(nodes: Cluster, tmp_path: Path) -> None:
-    share = tuner.share(Resources(cpu=2, gpu=0), None, tuner.nodes())
+    share = cluster.share(Resources(cpu=2, gpu=0), None, cluster.nodes())
     assert share.at_once == 3
     _, trials = run_trials(threads_trial, 3, share, tmp_path)
     assert {t.metrics["threads"] for t in trials} == {2}
