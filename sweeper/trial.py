@@ -28,6 +28,7 @@ with importing():  # PyTorch and Tune: every new worker waits for them
     from mpnet.results import as_lists, summary_line, write_results
     from mpnet.training import EpochReport
     from sweeper.recording import Recorder, Subject
+    from sweeper.scratch import scratch_folder
     from sweeper.space import Values, with_values
     from sweeper.storage import (
         MEMORY,
@@ -86,8 +87,8 @@ class Job:
 
 def run_trial(config: dict[str, Any], job: Job) -> None:
     """What Tune calls in a worker: train all seeds, report on the way and at the end."""
-    with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-        _Trial(config["key"], config["values"], job, Path(folder)).run()
+    with scratch_folder() as folder:
+        _Trial(config["key"], config["values"], job, folder).run()
 
 
 class _Memory:
