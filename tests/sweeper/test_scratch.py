@@ -1,7 +1,5 @@
 """Folders of trials: gone with the trial, or with the next one."""
 
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,14 +32,12 @@ def test_a_folder_goes_with_its_trial() -> None:
 
 def test_what_a_killed_trial_has_left_goes_with_the_next_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "mpnet-trial-notes").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-c", CODE], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    assert process.stdout is not None
-    left = Path(process.stdout.readline().strip())
-    with scratch_folder():
-        assert (left / "checkpoint.pt").exists()  # its process lives
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    command = [sys.executable, "-c", CODE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().strip())
+        with scratch_folder():
+            assert (left / "checkpoint.pt").exists()  # its process lives
+        process.kill()
     with scratch_folder() as folder:
         assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "mpnet-trial-notes", folder])
