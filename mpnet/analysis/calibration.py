@@ -21,6 +21,8 @@ from mpnet.analysis._runs import Group, TrainedRun, about, groups_of
 from mpnet.metrics import Reliability, calibration_error, reliability
 from mpnet.training import Answers, answers
 
+_FEW = 10  # answers, below which their share that is right says nothing
+
 
 class _Judged(NamedTuple):
     """The answers of one run to all its tasks."""
@@ -81,11 +83,11 @@ def _draw(above: Axes, below: Axes, group: Group, judged: Sequence[_Judged]) -> 
     """All seeds together."""
     pooled = Answers(*(np.concatenate(c) for c in zip(*(j.answers for j in judged), strict=True)))
     bins = reliability(pooled.confidence, pooled.is_right)
-    is_used = bins.n > 0
-    x, n = 100 * bins.confidence[is_used], bins.n[is_used]
     style = curve(group.family, place=group.place)
-    above.plot(x, 100 * bins.accuracy[is_used], label=group.label, **style)
-    below.plot(x, 100 * n / n.sum(), **style)
+    for axes, values, least in ((above, bins.accuracy, _FEW), (below, bins.n / bins.n.sum(), 1)):
+        is_shown = bins.n >= least
+        x, y = 100 * bins.confidence[is_shown], 100 * values[is_shown]
+        axes.plot(x, y, label=group.label, **style)
 
 
 def _rows(judged: Sequence[_Judged]) -> list[Row]:
