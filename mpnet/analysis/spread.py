@@ -50,6 +50,7 @@ def spread(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding:
     figure, (values, held) = sheet(title, columns=2)
     _draw_values(values, spreads, name)
     _draw_held(held, spreads, f"held: {name} {_MEANING[holds]}")
+    figure.legend(*values.get_legend_handles_labels(), fontsize=7.5, loc="outside right center")
     return Finding("spread", figure, _rows(spreads, name), _summary(run, spreads, name))
 
 
@@ -91,7 +92,6 @@ def _draw_values(axes: Axes, spreads: Sequence[_Spread], name: str) -> None:
     axes.set(yscale="log", ylabel=name)
     axes.set_title("median, middle half and middle 90 % of the parameters", fontsize=9)
     _name_layers(axes, spreads)
-    axes.legend(fontsize=7, ncols=2)
 
 
 def _draw_held(axes: Axes, spreads: Sequence[_Spread], title: str) -> None:
