@@ -49,3 +49,15 @@ def test_the_number_of_threads_is_as_before() -> None:
     before = torch.get_num_threads()
     expected_seconds(digits_run(), n_threads=before + 1, spend=0.0)
     assert torch.get_num_threads() == before
+
+
+def test_what_else_the_machine_does_meanwhile_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Steps of 9 s and more, but for one of a second."""
+    clock = iter([0.0, 9.0, 18.0, 19.0, 28.0, 40.0])
+    monkeypatch.setattr("mpnet.cost.time.perf_counter", lambda: next(clock))
+    config = digits_run(training={**TRAINING, "epochs": 1})
+    stream = config.build_stream()
+    n_batches = sum(-(-len(stream[t].train) // 100) for t in range(len(stream)))
+    assert expected_seconds(config, spend=30.0) == pytest.approx(n_batches)
