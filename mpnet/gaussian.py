@@ -47,6 +47,11 @@ def variance_and_slope(rho: Tensor) -> tuple[Tensor, Tensor]:
     return variance(rho), torch.sigmoid(rho)
 
 
+def rho_of(var: Tensor) -> Tensor:
+    """The rho whose softplus is the given variance, for every variance above zero."""
+    return var + torch.log(-torch.expm1(-var))
+
+
 def log_variance(rho: Tensor) -> Tensor:
     """log softplus(rho), finite for every finite rho."""
     is_exponential = rho < _EXPONENTIAL_BELOW
@@ -84,6 +89,7 @@ def add_kl_gradient(
     var_and_slope: tuple[Tensor, Tensor],
     prior: tuple[Tensor, Tensor],
     tau: float | Tensor,
+    of_rho: bool = True,
 ) -> None:
     """Add the gradient of `total_kl` to the gradients of `mean` and `rho`, in closed form.
 
@@ -91,18 +97,37 @@ def add_kl_gradient(
     operations throughout: a fresh tensor of this size costs more than the arithmetic on it.
     """
     (var, slope), (prior_mean, prior_var) = var_and_slope, prior
-    shift = mean - prior_mean
-    excess = (var / prior_var).sub_(1).div_(var)  # 1 / prior_var - 1 / var
-    scale = 1.0
-    if isinstance(tau, Tensor):
-        shift.mul_(tau)
-        excess.mul_(tau)
-    else:
-        scale = tau
+    scale = 1.0 if isinstance(tau, Tensor) else tau
     if mean.requires_grad:
+        shift = mean - prior_mean
+        if isinstance(tau, Tensor):
+            shift.mul_(tau)
         _gradient(mean).addcdiv_(shift, prior_var, value=scale)
-    if rho.requires_grad:
+    if rho.requires_grad and of_rho:
+        excess = (var / prior_var).sub_(1).div_(var)  # 1 / prior_var - 1 / var
+        if isinstance(tau, Tensor):
+            excess.mul_(tau)
         _gradient(rho).addcmul_(excess, slope, value=0.5 * scale)
+
+
+@torch.no_grad()
+def natural_step(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: float) -> None:
+    """Move variances towards where the ELBO is stationary, given the likelihood's gradient of rho.
+
+    With g the derivative of the negative log-likelihood by the variance, that is where 1 / var =
+    1 / prior_var + 2 g / tau. The precision goes the part `rate` of the way, x relative to itself:
+    by 1 + x upwards, by exp(x) downwards, which agree for small x; so it stays positive even where
+    g is negative (the correction of the Bayesian learning rule, without its turn upwards for x
+    below -1).
+    """
+    if rho.grad is None:
+        return
+    var, slope = variance_and_slope(rho)
+    x = rho.grad.div_(slope).mul_(2 / tau).add_(prior_var.reciprocal()).mul_(var).sub_(1)
+    x.mul_(rate)
+    var.div_(x.clamp_max(0).exp_().add_(x.clamp_min_(0)))
+    rho.copy_(rho_of(var))
+    rho.grad = None
 
 
 def _gradient(parameter: Tensor) -> Tensor:

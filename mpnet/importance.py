@@ -6,39 +6,72 @@ weight. So an uncertainty is scaled to [0, 1] here, and importance is one minus 
 take flat vectors over the whole trunk: one scale for all layers.
 """
 
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
 import torch
+from annotated_types import Ge, Lt
 from torch import Tensor
 
 from mpnet import gaussian
 
-Measure = Literal["var", "snr"]
+Measure = Literal["var", "snr", "uniform", "shuffled", "uniform_snr", "shuffled_snr"]
 Scale = Literal["auto", "linear", "log", "rank"]
+Guard = Annotated[float, Ge(0), Lt(0.5)]
+Accumulate = Literal["last", "max", "product"]
 
-# The readings that protect: linear in the variance holds 83 % of the important weights below a
-# tenth of the highest rate; linear in the SNR holds none, so it is taken in decibels, as the
-# paper plots it.
-_AUTO: dict[Measure, Scale] = {"var": "linear", "snr": "log"}
+_AUTO: dict[str, Scale] = {"var": "linear", "snr": "log"}
 
 
-def uncertainty(mean: Tensor, var: Tensor, measure: Measure, scale: Scale = "auto") -> Tensor:
-    """How uncertain each parameter is among all: 0 for the most certain, 1 for the least.
+class Map(NamedTuple):
+    """From the posterior after a task to an uncertainty in [0, 1] of every parameter.
 
     Args:
-        mean: posterior means.
-        var: posterior variances.
-        measure: "var", or "snr" for |mean| / var, whose inverse is the uncertainty.
+        measure: "var", or "snr" for |mean| / var, whose inverse is the uncertainty. Controls:
+            "uniform" gives every parameter the mean of what "var" gives, "shuffled" gives the same
+            values to the wrong parameters; "uniform_snr" and "shuffled_snr" likewise.
         scale: "linear", "log" or "rank" of the measure before it is mapped to [0, 1]; "auto" is
             linear for the variance and logarithmic for the SNR.
+        guard: share of the parameters at either end that do not count when the ends of the scale
+            are set, so that a dozen outliers do not decide about all others.
+        accumulate: over tasks, the "last" posterior's alone, or with those before it the "max" of
+            the importances or the "product" of the uncertainties.
     """
-    scale = _AUTO[measure] if scale == "auto" else scale
+
+    measure: Measure = "var"
+    scale: Scale = "auto"
+    guard: float = 0.0
+    accumulate: Accumulate = "last"
+
+    def __call__(self, mean: Tensor, var: Tensor, before: Tensor) -> Tensor:
+        """The uncertainties after a task, given those after the one before it (1 at first)."""
+        control, _, measure = self.measure.rpartition("_")
+        if measure in ("uniform", "shuffled"):
+            control, measure = measure, "var"
+        scale = _AUTO[measure] if self.scale == "auto" else self.scale
+        now = uncertainty(mean, var, measure, scale, self.guard)  # type: ignore[arg-type]
+        if control == "uniform":
+            now = now.mean().expand_as(now)
+        elif control == "shuffled":
+            now = now[torch.randperm(len(now)).to(now.device)]
+        if self.accumulate == "max":
+            return torch.minimum(before, now)
+        return before * now if self.accumulate == "product" else now
+
+
+def uncertainty(
+    mean: Tensor,
+    var: Tensor,
+    measure: Literal["var", "snr"],
+    scale: Literal["linear", "log", "rank"],
+    guard: float = 0.0,
+) -> Tensor:
+    """How uncertain each parameter is among all: 0 for the most certain, 1 for the least."""
     if scale == "log":
         tiny = torch.finfo(mean.dtype).tiny  # a mean of exactly 0 has no logarithm
         signal = mean.abs().clamp_min(tiny).log() if measure == "snr" else torch.zeros_like(mean)
-        return _to_unit(var.log() - signal)
+        return _to_unit(var.log() - signal, guard)
     raw = var if measure == "var" else -gaussian.snr(mean, var)
-    return _to_unit(_ranks(raw) if scale == "rank" else raw)
+    return _to_unit(_ranks(raw) if scale == "rank" else raw, guard)
 
 
 def _ranks(values: Tensor) -> Tensor:
@@ -47,13 +80,14 @@ def _ranks(values: Tensor) -> Tensor:
     return inverse.to(values.dtype)
 
 
-def _to_unit(values: Tensor) -> Tensor:
-    low, high = values.aminmax()
+def _to_unit(values: Tensor, guard: float) -> Tensor:
+    n_left_out = int(guard * len(values))
+    low = values.kthvalue(1 + n_left_out).values
+    high = values.kthvalue(len(values) - n_left_out).values
     if low == high:
-        return torch.ones_like(
-            values
-        )  # nothing is more certain than anything else: protect nothing
-    return (values - low) / (high - low)
+        # nothing is more certain than anything else: protect nothing
+        return torch.ones_like(values)
+    return ((values - low) / (high - low)).clamp_(0, 1)
 
 
 def learning_rates(uncertainty: Tensor, alpha_min: float, alpha_max: float) -> Tensor:

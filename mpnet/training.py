@@ -109,11 +109,11 @@ class TaskTrainer:
         return EpochReport(self.t, len(self.stream), self.epoch - 1, mean_loss, reached)
 
     def _remember(self, reached: float) -> None:
-        """Keep the best weights, and of equals the later: their variances have learnt longer."""
+        """Keep the latest weights within a standard error of the best: they have learnt longer."""
         if reached > self.best_accuracy:
-            self.best_epoch = self.epoch
-        if reached >= self.best_accuracy:
-            self.best_accuracy = reached
+            self.best_epoch, self.best_accuracy = self.epoch, reached
+        n_examples = sum(len(self.stream[i].validation) for i in self.tasks)
+        if reached >= self.best_accuracy - standard_error(self.best_accuracy, n_examples):
             self.best_state = {k: v.clone() for k, v in self.method.state_dict().items()}
 
     def finish(self) -> None:
@@ -174,6 +174,7 @@ class TaskTrainer:
         share = rate_share(self.step, self.n_steps, self.settings)
         before = [parameter.detach().clone() for parameter, _ in self.scales]
         self.optimiser.step(self.settings.learning_rate * share)
+        self.method.move_otherwise(self.t, share)
         with torch.no_grad():
             for (parameter, scale), start in zip(self.scales, before, strict=True):
                 parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1
@@ -187,6 +188,11 @@ class TaskTrainer:
         ]
         sizes = [len(split) for split in splits]
         return sum(a * n for a, n in zip(reached, sizes, strict=True)) / sum(sizes)
+
+
+def standard_error(accuracy: float, n_examples: int) -> float:
+    """Of an accuracy that was measured on this many examples."""
+    return math.sqrt(accuracy * (1 - accuracy) / n_examples)
 
 
 def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:

@@ -1,11 +1,25 @@
 """The kind of method that trains a moment network by its ELBO (Eq. 6)."""
 
-import torch
-from torch import Tensor
+from typing import Annotated, Literal
 
-from mpnet.layers.moment import GaussianParameter, add_kl_gradient, gaussian_parameters, total_kl
-from mpnet.methods._base import Method, NonNegative
+import torch
+from annotated_types import Gt, Le
+from torch import Tensor, nn
+
+from mpnet.errors import ConfigError
+from mpnet.layers.moment import (
+    GaussianParameter,
+    add_kl_gradient,
+    gaussian_parameters,
+    natural_step,
+    total_kl,
+)
+from mpnet.methods._base import Method, NonNegative, Scales
 from mpnet.networks import Network
+
+Variance = Literal["adam", "natural"]
+Rate = Annotated[float, Gt(0)]
+Share = Annotated[float, Gt(0), Le(1)]
 
 
 class VariationalMethod(Method):
@@ -17,11 +31,30 @@ class VariationalMethod(Method):
     Args:
         network: a moment network.
         tau_0: weight of the KL; 1 / (number of training images) gives the exact ELBO.
+        variance: how variances learn: "natural" steps to where the ELBO is stationary, or "adam"
+            on rho as the paper has it, which moves all of them by about the rate per step.
+        variance_rate: part of the way that a natural step goes.
+        rho_learning_rate: Adam's for rho; None for the one of the means.
     """
 
-    def __init__(self, network: Network, *, tau_0: NonNegative = 1e-5) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        tau_0: NonNegative = 1e-5,
+        variance: Variance = "natural",
+        variance_rate: Share = 0.1,
+        rho_learning_rate: Rate | None = None,
+    ) -> None:
         super().__init__(network)
+        if variance == "natural" and tau_0 == 0:
+            raise ConfigError(
+                "method.tau_0: natural variances need a KL, so tau_0 > 0 must hold, but got 0; "
+                "use variance: adam."
+            )
         self.tau_0 = tau_0
+        self.is_natural = variance == "natural"
+        self.variance_rate, self.rho_learning_rate = variance_rate, rho_learning_rate
 
     def trunk(self) -> list[GaussianParameter]:
         """The Gaussian parameters that all tasks share, in the order of every flat vector."""
@@ -42,9 +75,37 @@ class VariationalMethod(Method):
         return of_trunk + total_kl(self.heads(t), self.tau_0)
 
     def add_penalty_gradient(self, t: int) -> None:
-        """In closed form."""
-        add_kl_gradient(self.trunk(), self.trunk_tau())
-        add_kl_gradient(self.heads(t), self.tau_0)
+        """In closed form; a natural step has the KL's gradient of rho in it."""
+        add_kl_gradient(self.trunk(), self.trunk_tau(), of_rho=not self.is_natural)
+        add_kl_gradient(self.heads(t), self.tau_0, of_rho=not self.is_natural)
+
+    def trained_parameters(self, t: int) -> list[nn.Parameter]:
+        """Without the rhos where they move by natural steps."""
+        parameters = super().trained_parameters(t)
+        if not self.is_natural:
+            return parameters
+        rhos = {id(member.rho) for member in [*self.trunk(), *self.heads(t)]}
+        return [p for p in parameters if id(p) not in rhos]
+
+    def move_otherwise(self, t: int, share: float) -> None:
+        """Natural steps of the variances, by as much of their rate as is in force of Adam's."""
+        if self.is_natural:
+            natural_step(self.trunk(), self.trunk_tau(), self.variance_rate)
+            natural_step(self.heads(t), self.tau_0, self.variance_rate)
+
+    def update_scales(self, t: int, learning_rate: float) -> Scales:
+        """Adam's own rate for rho."""
+        factor = self.rho_factor(learning_rate)
+        if factor == 1:
+            return ()
+        members = [*self.trunk(), *self.heads(t)]
+        return [(m.rho, torch.full_like(m.rho, factor)) for m in members]
+
+    def rho_factor(self, learning_rate: float) -> float:
+        """How much more of Adam's step a rho takes than a mean."""
+        if self.is_natural or self.rho_learning_rate is None:
+            return 1.0
+        return self.rho_learning_rate / learning_rate
 
     @torch.no_grad()
     def trunk_posterior(self) -> tuple[Tensor, Tensor]:

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
-from mpnet.importance import Measure, Scale, kl_weights, uncertainty
+from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, kl_weights
 from mpnet.methods._base import METHODS, NonNegative, Protection
-from mpnet.methods._variational import VariationalMethod
+from mpnet.methods._variational import Rate, Share, Variance, VariationalMethod
 from mpnet.networks import Network
 
 
@@ -19,28 +19,46 @@ class PerParameterBayesianInference(VariationalMethod):
     Args:
         network: a moment network.
         tau_0: weight of the KL in the first task and of new heads.
-        measure: of uncertainty, "var" or "snr".
-        scale: "linear", "log" or "rank" of the measure; "auto" for the reading that protects.
+        variance: "natural" or "adam", as for every variational method.
+        variance_rate: part of the way that a natural step goes.
+        rho_learning_rate: Adam's for rho; None for the one of the means.
+        measure: see `importance.Map`.
+        scale: likewise.
+        guard: likewise.
+        accumulate: likewise.
         tau_max: weight of the most certain parameter; the paper searches 1e-7 to 1e-2.
         tau_min: weight of the most uncertain one.
     """
 
     tau: Tensor
+    uncertainty: Tensor
 
     def __init__(
         self,
         network: Network,
         *,
         tau_0: NonNegative = 1e-5,
+        variance: Variance = "natural",
+        variance_rate: Share = 0.1,
+        rho_learning_rate: Rate | None = None,
         measure: Measure = "var",
         scale: Scale = "auto",
+        guard: Guard = 0.05,
+        accumulate: Accumulate = "last",
         tau_max: NonNegative = 1e-4,
         tau_min: NonNegative = 1e-12,
     ) -> None:
-        super().__init__(network, tau_0=tau_0)
-        self.measure, self.scale = measure, scale
+        super().__init__(
+            network,
+            tau_0=tau_0,
+            variance=variance,
+            variance_rate=variance_rate,
+            rho_learning_rate=rho_learning_rate,
+        )
+        self.map = Map(measure, scale, guard, accumulate)
         self.tau_min, self.tau_max = tau_min, tau_max
         n_parameters = sum(member.mean.numel() for member in self.trunk())
+        self.register_buffer("uncertainty", torch.ones(n_parameters))
         self.register_buffer("tau", torch.full((n_parameters,), tau_0))
 
     def trunk_tau(self) -> Tensor:
@@ -49,8 +67,8 @@ class PerParameterBayesianInference(VariationalMethod):
 
     def end_task(self, t: int, examples: Examples) -> None:
         """The posterior becomes the prior, and is held the tighter the more certain it is."""
-        unsure = uncertainty(*self.trunk_posterior(), self.measure, self.scale)
-        self.tau.copy_(kl_weights(unsure, self.tau_min, self.tau_max))
+        self.uncertainty.copy_(self.map(*self.trunk_posterior(), self.uncertainty))
+        self.tau.copy_(kl_weights(self.uncertainty, self.tau_min, self.tau_max))
         for member in self.trunk():
             member.set_prior_to_posterior()
 

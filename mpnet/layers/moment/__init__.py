@@ -20,6 +20,7 @@ from mpnet.layers.moment.dropout import Dropout as Dropout
 from mpnet.layers.moment.family import MomentLayers as MomentLayers
 from mpnet.layers.moment.likelihood import ExpectedSoftmax as ExpectedSoftmax
 from mpnet.layers.moment.likelihood import Gaussian as Gaussian
+from mpnet.layers.moment.likelihood import TightSoftmax as TightSoftmax
 from mpnet.layers.moment.linear import Linear as Linear
 from mpnet.layers.moment.moments import Moments as Moments
 from mpnet.layers.moment.moments import validation as validation
@@ -27,6 +28,7 @@ from mpnet.layers.moment.parameter import GaussianParameter as GaussianParameter
 from mpnet.layers.moment.parameter import add_kl_gradient as add_kl_gradient
 from mpnet.layers.moment.parameter import by_member as by_member
 from mpnet.layers.moment.parameter import gaussian_parameters as gaussian_parameters
+from mpnet.layers.moment.parameter import natural_step as natural_step
 from mpnet.layers.moment.parameter import shared_variances as shared_variances
 from mpnet.layers.moment.parameter import total_kl as total_kl
 from mpnet.layers.moment.pool import AdaptiveAvgPool2d as AdaptiveAvgPool2d

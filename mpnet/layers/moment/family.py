@@ -13,7 +13,7 @@ from mpnet.layers.moment.activation import GaussianReLU, ReLU
 from mpnet.layers.moment.batchnorm import BatchNorm1d, BatchNorm2d
 from mpnet.layers.moment.conv import Conv2d
 from mpnet.layers.moment.dropout import Dropout
-from mpnet.layers.moment.likelihood import ExpectedSoftmax, Gaussian, Likelihood
+from mpnet.layers.moment.likelihood import ExpectedSoftmax, Gaussian, Likelihood, TightSoftmax
 from mpnet.layers.moment.linear import Linear
 from mpnet.layers.moment.moments import Moments
 from mpnet.layers.moment.parameter import GaussianParameter
@@ -44,7 +44,7 @@ class MomentLayers(LayerFamily):
         self,
         *,
         rho: Annotated[float, Ge(-80), Le(20)] = -12.0,
-        likelihood: Literal["expected_softmax", "gaussian"] = "expected_softmax",
+        likelihood: Literal["expected_softmax", "tight_softmax", "gaussian"] = "expected_softmax",
         relu: Literal["taylor", "gaussian"] = "taylor",
         jitter: Annotated[float, Gt(0)] = 0.1,
         jitter_start: Annotated[float, Gt(0)] | None = None,
@@ -59,7 +59,11 @@ class MomentLayers(LayerFamily):
             jitter_until=jitter_until,
             covariance=covariance,
         )
-        likelihoods = {"expected_softmax": ExpectedSoftmax(), "gaussian": gaussian}
+        likelihoods = {
+            "expected_softmax": ExpectedSoftmax(),
+            "tight_softmax": TightSoftmax(),
+            "gaussian": gaussian,
+        }
         self.likelihood: Likelihood = _one_of("likelihood", likelihood, likelihoods)
         self._softmax = Softmax()
 

@@ -79,11 +79,12 @@ class GaussianParameter(nn.Module):
         """Sum of tau * KL; `tau` is a scalar or one weight per parameter."""
         return gaussian.total_kl(self.mean, self.var, self.prior_mean, self.prior_var, tau)
 
-    def add_kl_gradient(self, tau: float | Tensor) -> None:
+    def add_kl_gradient(self, tau: float | Tensor, of_rho: bool = True) -> None:
         """Add the gradient of `total_kl(tau)` to those of mean and rho, where they are trained."""
         if self.mean.requires_grad or self.rho.requires_grad:
             prior = (self.prior_mean, self.prior_var)
-            gaussian.add_kl_gradient(self.mean, self.rho, self._var_and_slope(), prior, tau)
+            shared = self._var_and_slope()
+            gaussian.add_kl_gradient(self.mean, self.rho, shared, prior, tau, of_rho)
 
     @torch.no_grad()
     def set_prior_to_posterior(self) -> None:
@@ -111,10 +112,24 @@ def total_kl(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) ->
     return sum((m.total_kl(w) for m, w in _weighted(members, tau)), start=torch.zeros(()))
 
 
-def add_kl_gradient(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) -> None:
-    """Add the gradient of `total_kl(members, tau)` to the parameters': call it after backward."""
+def add_kl_gradient(
+    members: Sequence[GaussianParameter], tau: float | Tensor = 1.0, of_rho: bool = True
+) -> None:
+    """Add the gradient of `total_kl(members, tau)` to the parameters': call it after backward.
+
+    Args:
+        members: usually `gaussian_parameters(network)`.
+        tau: as for `total_kl`.
+        of_rho: False where `natural_step` moves the variances, which needs the likelihood's alone.
+    """
     for member, weight in _weighted(members, tau):
-        member.add_kl_gradient(weight)
+        member.add_kl_gradient(weight, of_rho)
+
+
+def natural_step(members: Sequence[GaussianParameter], tau: float | Tensor, rate: float) -> None:
+    """Move the variances by `gaussian.natural_step`: call it after backward, instead of Adam."""
+    for member, weight in _weighted(members, tau):
+        gaussian.natural_step(member.rho, member.prior_var, weight, rate)
 
 
 def _weighted(
