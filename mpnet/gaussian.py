@@ -116,16 +116,16 @@ def natural_step(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: floa
 
     With g the derivative of the negative log-likelihood by the variance, that is where 1 / var =
     1 / prior_var + 2 g / tau. The precision goes the part `rate` of the way, x relative to itself:
-    by 1 + x upwards, by exp(x) downwards, which agree for small x; so it stays positive even where
-    g is negative (the correction of the Bayesian learning rule, without its turn upwards for x
-    below -1).
+    times 1 + x upwards, times exp(x) downwards, so that it stays positive even where g is negative
+    and no such point is near. (The Bayesian learning rule's correction, 1 + x + x^2 / 2, agrees
+    for small x, but overflows upwards and turns below -1, where we stop.)
     """
     if rho.grad is None:
         return
     var, slope = variance_and_slope(rho)
     x = rho.grad.div_(slope).mul_(2 / tau).add_(prior_var.reciprocal()).mul_(var).sub_(1)
     x.mul_(rate)
-    var.div_(x.clamp_max(0).exp_().add_(x.clamp_min_(0)))
+    var.div_(x.clamp(-1, 0).exp_().add_(x.clamp_min_(0)))
     rho.copy_(rho_of(var))
     rho.grad = None
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from mpnet import gaussian
+from mpnet.layers.moment import Linear, natural_step
 
 RHO_GRID = (-10.0, -12.0, -14.0, -16.0, -18.0)  # the paper's
 RHOS = (*RHO_GRID, -30.0)
@@ -192,3 +193,67 @@ def assert_all_finite(mean: Tensor, rho: Tensor, prior: tuple[Tensor, Tensor], t
     gaussian.add_kl_gradient(mean, rho, gaussian.variance_and_slope(rho), prior, tau)
     values = (loss, mean.grad, rho.grad, gaussian.log_variance(rho), gaussian.snr(mean, var))
     assert all(v.isfinite().all() for v in values)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rho_of_is_the_inverse_of_variance(dtype: torch.dtype) -> None:
+    var = torch.logspace(-30, 1.9, 200, dtype=dtype)
+    torch.testing.assert_close(gaussian.variance(gaussian.rho_of(var)), var, rtol=1e-5, atol=0)
+
+
+def natural_steps(g: Tensor, prior_var: Tensor, tau: float | Tensor, n: int = 400) -> Tensor:
+    """The variances after natural steps under a likelihood whose slope by the variance is g."""
+    rho = torch.full_like(g, -12.0).requires_grad_()
+    for _ in range(n):
+        (g * gaussian.variance(rho)).sum().backward()
+        gaussian.natural_step(rho, prior_var, tau, 0.1)
+    return gaussian.variance(rho).detach()
+
+
+@pytest.mark.parametrize("tau", [1e-7, 1.0, torch.logspace(-12, 0, N)])
+def test_natural_steps_end_where_the_elbo_is_stationary(tau: float | Tensor) -> None:
+    g, prior_var = torch.logspace(-8, 2, N), torch.logspace(0, -4, N)
+    var = natural_steps(g, prior_var, tau).double().requires_grad_()
+    kl = gaussian.total_kl(torch.zeros(N), var, torch.zeros(N), prior_var.double(), tau)
+    (g.double() * var).sum().add(kl).backward()
+    relative = var.grad * var / (torch.as_tensor(tau) * 0.5)  # of the KL's -tau / (2 var)
+    torch.testing.assert_close(relative, torch.zeros_like(relative), rtol=0, atol=1e-4)
+    torch.testing.assert_close(
+        1 / var, 1 / prior_var + 2 * g / tau, rtol=1e-4, atol=0, check_dtype=False
+    )
+
+
+def test_a_natural_step_goes_the_given_part_of_the_way_in_precision() -> None:
+    rho, prior_var = torch.zeros(3, dtype=torch.float64, requires_grad=True), torch.ones(3)
+    before, g = 1 / gaussian.variance(rho.detach()), torch.tensor([1.0, 2.0, 3.0])
+    (g * gaussian.variance(rho)).sum().backward()
+    gaussian.natural_step(rho, prior_var, 0.5, 0.25)
+    expected = 0.75 * before + 0.25 * (1 + 4 * g)
+    torch.testing.assert_close(1 / gaussian.variance(rho.detach()), expected)
+    assert rho.grad is None
+
+
+@pytest.mark.parametrize("g", [-1e6, -1.0, 0.0, 1e6])
+@pytest.mark.parametrize("tau", [1e-12, 1e-5])
+def test_natural_steps_keep_variances_positive_whatever_the_gradient(g: float, tau: float) -> None:
+    rho = torch.full((N,), -12.0, requires_grad=True)
+    before = gaussian.variance(rho.detach())
+    (g * gaussian.variance(rho)).sum().backward()
+    gaussian.natural_step(rho, torch.ones(N), tau, 0.1)
+    after = gaussian.variance(rho.detach())
+    assert rho.isfinite().all()
+    assert (after > 0).all()
+    assert ((after > before) if g <= 0 else (after < before)).all()
+
+
+def test_natural_steps_find_the_mean_field_posterior_of_a_linear_model() -> None:
+    """y = w x + noise of variance 1: precisions are 1 / prior_var + the sum of x^2."""
+    x = torch.randn(50, 4) * torch.tensor([0.1, 1.0, 3.0, 10.0])
+    layer, n_images = Linear(4, 1, bias=False), len(x)
+    for _ in range(300):
+        mean, var = layer(x)
+        (0.5 * (mean.square() + var)).mean().backward()
+        layer.weight.mean.grad = None
+        natural_step([layer.weight], 1 / n_images, 0.1)
+    expected = 1 / (1 + x.square().sum(0, keepdim=True))
+    torch.testing.assert_close(layer.weight.var, expected, rtol=1e-4, atol=0)

@@ -16,6 +16,7 @@ from mpnet.training import (
     batch_nll,
     batches,
     rate_share,
+    standard_error,
 )
 from tests.mpnet.conftest import digits_run, train_task
 
@@ -27,20 +28,37 @@ def _reports(config: RunConfig) -> list[EpochReport]:
     return train_task(config.build_method(stream), stream, 0, config.training, generator)
 
 
-def test_the_weights_of_the_best_validation_epoch_are_kept_and_of_equals_the_later() -> None:
-    config = digits_run(training={"epochs": 9, "batch_size": 5, "learning_rate": 0.3})
-    torch.manual_seed(0)
+@pytest.mark.parametrize(
+    ("errors_below", "kept"),
+    [
+        ([9, 0, 0, 2], 2),  # of equals the latest
+        ([9, 0, 0.9, 1.1], 2),
+        ([9, 3, 3.5, 0, 1.1], 3),  # the best may come later
+        ([9, 3, 0, 0.9], 3),
+        ([0, 1.1, 9], 0),
+    ],
+)
+def test_the_latest_weights_within_a_standard_error_of_the_best_are_kept(
+    errors_below: list[float], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = digits_run(training={"epochs": len(errors_below), "batch_size": 100})
     stream = config.build_stream()
     trainer = TaskTrainer(config.build_method(stream), stream, 0, config.training)
+    error = standard_error(0.9, len(stream[0].validation))
+    shown = iter([0.9 - n * error for n in errors_below])
+    monkeypatch.setattr(trainer, "_validation_accuracy", lambda: next(shown))
     generator = torch.Generator().manual_seed(0)
-    accuracies, weights = [], []
+    weights = []
     while not trainer.is_finished:
-        accuracies.append(trainer.train_epoch(generator).validation_accuracy)
+        trainer.train_epoch(generator)
         weights.append(trainer.trained[0].detach().clone())
-    best = max(range(len(accuracies)), key=lambda i: (accuracies[i], i))
-    assert best < len(accuracies) - 1, "the last epoch must not be the best for this to be a test"
     trainer.finish()
-    assert torch.equal(trainer.trained[0], weights[best])
+    assert [torch.equal(trainer.trained[0], w) for w in weights].index(True) == kept
+
+
+def test_standard_error_of_an_accuracy_is_that_of_a_binomial() -> None:
+    answers = torch.distributions.Binomial(400, torch.tensor(0.9))
+    assert standard_error(0.9, 400) == pytest.approx(float(answers.stddev) / 400)
 
 
 def test_patience_ends_a_task_that_gets_no_better() -> None:

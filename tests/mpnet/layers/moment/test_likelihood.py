@@ -10,7 +10,7 @@ from torch.distributions import Independent, MultivariateNormal, Normal
 
 from mpnet.errors import ConfigError
 from mpnet.layers import moment
-from mpnet.layers.moment import ExpectedSoftmax, Gaussian, Moments
+from mpnet.layers.moment import ExpectedSoftmax, Gaussian, Moments, TightSoftmax
 from mpnet.layers.moment.likelihood import Likelihood
 from mpnet.layers.moment.softmax import softmax_variance
 from tests.mpnet.layers.moment._oracles import RHO_GRID, softmax_covariance
@@ -21,8 +21,14 @@ BATCH = 6
 
 all_likelihoods = pytest.mark.parametrize(
     "likelihood",
-    [Gaussian(), Gaussian(jitter=0.1), Gaussian(covariance="diagonal"), ExpectedSoftmax()],
-    ids=["full", "full with a large floor", "diagonal", "expected softmax"],
+    [
+        Gaussian(),
+        Gaussian(jitter=0.1),
+        Gaussian(covariance="diagonal"),
+        ExpectedSoftmax(),
+        TightSoftmax(),
+    ],
+    ids=["full", "full with a large floor", "diagonal", "expected softmax", "tight softmax"],
 )
 both_jitters = pytest.mark.parametrize("jitter", [1e-3, 0.1])
 all_sizes = pytest.mark.parametrize("n", SIZES)
@@ -219,31 +225,65 @@ def test_bad_settings_are_refused_by_name(options: dict) -> None:
 # The bound on the expected softmax
 
 
+both_bounds = pytest.mark.parametrize("bound", [ExpectedSoftmax(), TightSoftmax()])
+
+
+@both_bounds
 @pytest.mark.parametrize("var", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("n", [2, 10])
-def test_expected_softmax_is_a_lower_bound_of_the_expected_log_likelihood(
-    n: int, var: float
+def test_the_bounds_are_below_the_expected_log_likelihood(
+    bound: Likelihood, n: int, var: float
 ) -> None:
     x, y = logits(n, var=var), labels(n)
     samples = x.mean + x.var.sqrt() * torch.randn(20_000, BATCH, n, dtype=torch.float64)
     log_likelihoods = samples.log_softmax(-1)[:, torch.arange(BATCH), y]
     error = log_likelihoods.std(0) / math.sqrt(len(samples))
-    bound = -ExpectedSoftmax().per_example(x, y)
-    assert (bound <= log_likelihoods.mean(0) + 4 * error).all()
+    assert (-bound.per_example(x, y) <= log_likelihoods.mean(0) + 4 * error).all()
 
 
+@both_bounds
 @pytest.mark.parametrize("with_zeros", [True, False])
-def test_expected_softmax_without_variance_is_the_cross_entropy(with_zeros: bool) -> None:
+def test_the_bounds_without_variance_are_the_cross_entropy(
+    bound: Likelihood, with_zeros: bool
+) -> None:
     mean, y = logits(5).mean, labels(5)
-    nll = ExpectedSoftmax()(Moments(mean, torch.zeros_like(mean) if with_zeros else None), y)
+    nll = bound(Moments(mean, torch.zeros_like(mean) if with_zeros else None), y)
     torch.testing.assert_close(nll, F.cross_entropy(mean, y))
 
 
-def test_expected_softmax_has_the_gradients_of_its_formula() -> None:
+@both_bounds
+def test_the_bounds_have_the_gradients_of_their_formulas(bound: Likelihood) -> None:
     y = labels(5)
-    assert torch.autograd.gradcheck(
-        lambda m, v: ExpectedSoftmax()(Moments(m, v), y), tuple(logits(5))
-    )
+    assert torch.autograd.gradcheck(lambda m, v: bound(Moments(m, v), y), tuple(logits(5)))
+
+
+def pairwise_by_loops(x: Moments, y: Tensor) -> list[float]:
+    """log(1 + sum over j != y of exp(m_j - m_y + (v_j + v_y) / 2)), as it is written."""
+    found = []
+    for mean, var, label in zip(x.mean.tolist(), x.var.tolist(), y.tolist(), strict=True):
+        others = [j for j in range(len(mean)) if j != label]
+        terms = [mean[j] - mean[label] + (var[j] + var[label]) / 2 for j in others]
+        found.append(math.log1p(sum(math.exp(term) for term in terms)))
+    return found
+
+
+@pytest.mark.parametrize("n", [2, 10])
+@pytest.mark.parametrize("scale", [0.1, 5.0])
+def test_the_tight_bound_is_the_smaller_of_two(n: int, scale: float) -> None:
+    x, y = logits(n, scale=scale), labels(n)
+    pairwise = torch.tensor(pairwise_by_loops(x, y), dtype=torch.float64)
+    expected = torch.minimum(ExpectedSoftmax().per_example(x, y), pairwise)
+    torch.testing.assert_close(TightSoftmax().per_example(x, y), expected)
+
+
+def test_a_sure_and_right_answer_hardly_pulls_on_its_variance_under_the_tight_bound() -> None:
+    var = torch.full((1, 2), 4.0, requires_grad=True)
+    x, y = Moments(torch.tensor([[6.0, -6.0]]), var), torch.tensor([0])
+    jensen, tight = ExpectedSoftmax()(x, y), TightSoftmax()(x, y)
+    assert jensen.item() == pytest.approx(2.0, rel=1e-3)
+    assert tight.item() == pytest.approx(math.log1p(math.exp(-8)), rel=1e-3)
+    (slope,) = torch.autograd.grad(tight, var)
+    torch.testing.assert_close(slope, torch.full_like(slope, 0.5 / (1 + math.exp(8))))
 
 
 def saturated_and_wrong(var: float) -> tuple[Moments, Tensor]:
