@@ -1,13 +1,23 @@
 """The paper's methods and the baselines: what each of them keeps from moving, and how."""
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from mpnet import gaussian
+from mpnet.checkpoint import Checkpoints
 from mpnet.continual import run
+from mpnet.errors import ConfigError
 from mpnet.layers.moment import gaussian_parameters
+from mpnet.methods._variational import VariationalMethod
 from mpnet.methods.lra import LearningRateAdaptation
 from mpnet.methods.ppbi import PerParameterBayesianInference
 from mpnet.metrics import bwt
+from mpnet.training import EpochReport
 from tests.mpnet.conftest import digits_run, trained
 
 
@@ -48,7 +58,7 @@ def test_ppbi_makes_the_posterior_the_prior_bit_for_bit_and_leaves_heads_alone()
 
 
 def test_ppbi_gives_the_most_certain_weight_tau_max_and_the_least_tau_min() -> None:
-    method = trained(digits_run("ppbi"), 1)
+    method = trained(digits_run(method={"name": "ppbi", "scale": "linear"}), 1)
     assert isinstance(method, PerParameterBayesianInference)
     _, var = method.trunk_posterior()
     assert method.tau[var.argmin()] == pytest.approx(method.tau_max)
@@ -76,3 +86,76 @@ def test_feature_freezing_forgets_nothing_at_all(name: str, batch_norm: bool) ->
 def test_joint_training_trains_on_all_tasks_so_far(name: str) -> None:
     method = trained(digits_run(name), 0)
     assert list(method.training_tasks(2)) == [0, 1, 2]
+
+
+VARIATIONAL = ["ft", "ff", "jt", "lra", "ppbi"]
+every_variational = pytest.mark.parametrize("name", VARIATIONAL)
+
+
+def _variances(name: str, n_tasks: int, **options: Any) -> Tensor:
+    training = {"epochs": 8, "batch_size": 50, "learning_rate": 0.003, "warmup_steps": 2}
+    method = trained(digits_run(method={"name": name, **options}, training=training), n_tasks)
+    assert isinstance(method, VariationalMethod)
+    return method.trunk_posterior()[1]
+
+
+def _spread(var: Tensor) -> float:
+    low, high = var.quantile(torch.tensor([0.05, 0.95])).tolist()
+    return high / low
+
+
+@every_variational
+def test_natural_steps_tell_variances_apart_within_a_task_and_adam_does_not(name: str) -> None:
+    assert _spread(_variances(name, 1, variance="natural", tau_0=1e-7)) > 10
+    assert _spread(_variances(name, 1, variance="adam", tau_0=1e-7)) < 1.5
+
+
+@every_variational
+def test_the_rate_of_rho_is_its_own_under_adam(name: str) -> None:
+    start = gaussian.variance(torch.tensor(-12.0))
+    slow, fast = (
+        _variances(name, 1, variance="adam", rho_learning_rate=rate) for rate in (1e-6, 3e-1)
+    )
+    torch.testing.assert_close(slow, torch.full_like(slow, float(start)), rtol=2e-3, atol=0)
+    assert (fast > 5 * start).double().mean() > 0.5
+
+
+def test_lra_scales_the_variances_step_as_it_does_the_means() -> None:
+    options = {"variance": "natural", "alpha_max": 0.0, "alpha_min": 0.0}
+    assert torch.equal(_variances("lra", 1, **options), _variances("lra", 2, **options))
+
+
+@pytest.mark.parametrize("measure", ["uniform", "shuffled", "uniform_snr", "shuffled_snr"])
+@pytest.mark.parametrize("name", ["lra", "ppbi"])
+def test_controls_train_like_any_other_measure(name: str, measure: str) -> None:
+    config = digits_run(method={"name": name, "measure": measure})
+    held = trained(config, 2).protection()
+    assert held is not None
+    assert (held.values.unique().numel() == 1) == measure.startswith("uniform")
+    np.testing.assert_array_equal(run(config), run(config))
+
+
+@every_variational
+@pytest.mark.parametrize("variance", ["adam", "natural"])
+def test_both_kinds_of_variances_resume_bit_for_bit(
+    name: str, variance: str, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"name": name, "variance": variance}
+    if name in ("lra", "ppbi"):
+        options |= {"measure": "shuffled", "accumulate": "product"}
+    config = digits_run(method=options)
+    whole = run(config)
+
+    def stop_in_the_second_task(report: EpochReport) -> None:
+        if (report.task, report.epoch) == (1, 0):
+            raise KeyboardInterrupt
+
+    checkpoints = Checkpoints(tmp_path, every_epochs=1)
+    with pytest.raises(KeyboardInterrupt):
+        run(config, on_epoch_end=stop_in_the_second_task, checkpoints=checkpoints)
+    np.testing.assert_array_equal(run(config, checkpoints=checkpoints), whole)
+
+
+def test_natural_variances_need_a_kl() -> None:
+    with pytest.raises(ConfigError, match="tau_0 > 0 must hold, but got 0; use variance: adam"):
+        trained(digits_run(method={"name": "ft", "tau_0": 0, "variance": "natural"}), 0)
