@@ -5,7 +5,7 @@ The arithmetic is PyTorch's own, in its fused form. Its `Optimizer` imports the 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,23 +15,41 @@ _BETAS = (0.9, 0.999)
 _EPSILON = 1e-8
 
 
+SecondMoment = Literal["parameter", "tensor"]
+
+
+class _Moved(NamedTuple):
+    """A parameter that has a gradient, and what Adam remembers of it."""
+
+    parameter: Tensor
+    gradient: Tensor
+    state: dict[str, Tensor]
+
+
 class Adam:
     """As published, without weight decay; the rate is given at every step.
 
     Args:
         parameters: to be moved; one without a gradient is left alone.
+        second_moment: one for every "parameter", so that all move by about the rate; or one for
+            every "tensor", so that a weight moves in proportion to its gradient among those of
+            its tensor.
     """
 
-    def __init__(self, parameters: Sequence[Tensor]) -> None:
+    def __init__(
+        self, parameters: Sequence[Tensor], second_moment: SecondMoment = "parameter"
+    ) -> None:
         self._parameters = list(parameters)
-        self._state = [
-            {
-                "mean": torch.zeros_like(p, memory_format=torch.preserve_format),
-                "square": torch.zeros_like(p, memory_format=torch.preserve_format),
-                "step": torch.zeros((), dtype=torch.float32, device=p.device),
-            }
-            for p in self._parameters
-        ]
+        self._is_shared = second_moment == "tensor"
+        self._state = [self._at_first(p) for p in self._parameters]
+
+    def _at_first(self, parameter: Tensor) -> dict[str, Tensor]:
+        zeros = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        return {
+            "mean": zeros,
+            "square": parameter.new_zeros(()) if self._is_shared else zeros.clone(),
+            "step": torch.zeros((), dtype=torch.float32, device=parameter.device),
+        }
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -42,26 +60,14 @@ class Adam:
     def step(self, learning_rate: float) -> None:
         """Move every parameter that has a gradient."""
         moved = [
-            (p, p.grad, s)
+            _Moved(p, p.grad, s)
             for p, s in zip(self._parameters, self._state, strict=True)
             if p.grad is not None
         ]
-        adam(
-            [parameter for parameter, _, _ in moved],
-            [gradient for _, gradient, _ in moved],
-            [state["mean"] for _, _, state in moved],
-            [state["square"] for _, _, state in moved],
-            [],
-            [state["step"] for _, _, state in moved],
-            fused=True,
-            amsgrad=False,
-            beta1=_BETAS[0],
-            beta2=_BETAS[1],
-            lr=learning_rate,
-            weight_decay=0.0,
-            eps=_EPSILON,
-            maximize=False,
-        )
+        if self._is_shared:
+            _step_by_tensor(moved, learning_rate)
+        else:
+            _step_by_parameter(moved, learning_rate)
 
     def state_dict(self) -> dict[str, Any]:
         """The moments and the count of steps, in the order of the parameters."""
@@ -72,3 +78,34 @@ class Adam:
         for own, saved in zip(self._state, state["parameters"], strict=True):
             for name, value in own.items():
                 value.copy_(saved[name])
+
+
+def _step_by_parameter(moved: Sequence[_Moved], learning_rate: float) -> None:
+    adam(
+        [one.parameter for one in moved],
+        [one.gradient for one in moved],
+        [one.state["mean"] for one in moved],
+        [one.state["square"] for one in moved],
+        [],
+        [one.state["step"] for one in moved],
+        fused=True,
+        amsgrad=False,
+        beta1=_BETAS[0],
+        beta2=_BETAS[1],
+        lr=learning_rate,
+        weight_decay=0.0,
+        eps=_EPSILON,
+        maximize=False,
+    )
+
+
+def _step_by_tensor(moved: Sequence[_Moved], learning_rate: float) -> None:
+    """The same formulas with the mean of the squares in the place of each square."""
+    for parameter, gradient, state in moved:
+        mean, square, step = state["mean"], state["square"], state["step"]
+        step += 1
+        mean.lerp_(gradient, 1 - _BETAS[0])
+        squares = torch.linalg.vector_norm(gradient).square() / gradient.numel()
+        square.lerp_(squares, 1 - _BETAS[1])
+        size = (square / (1 - _BETAS[1] ** step)).sqrt_().add_(_EPSILON)
+        parameter.addcmul_(mean, -learning_rate / ((1 - _BETAS[0] ** step) * size))

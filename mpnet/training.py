@@ -15,7 +15,7 @@ from mpnet.layers.moment import shared_variances, validation
 from mpnet.methods import Method, Progress
 from mpnet.metrics import Evaluation, Vector, calibration_error
 from mpnet.networks import Network
-from mpnet.optimiser import Adam
+from mpnet.optimiser import Adam, SecondMoment
 
 EVALUATION_BATCH = 1000
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
@@ -29,6 +29,7 @@ class TrainingSettings:
         epochs: passes over a task's training data.
         batch_size: examples per step; the last, smaller batch is used too.
         learning_rate: of Adam.
+        second_moment: of Adam, one for every "parameter", or one for every "tensor": see `Adam`.
         warmup_steps: steps over which the rate rises to its value at the start of every task.
         decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
@@ -38,6 +39,7 @@ class TrainingSettings:
     epochs: Annotated[int, Ge(1)] = 250
     batch_size: Annotated[int, Ge(1)] = 500
     learning_rate: Annotated[float, Gt(0)] = 1e-3
+    second_moment: SecondMoment = "parameter"
     warmup_steps: Annotated[int, Ge(0)] = 100
     decay: Literal["none", "cosine"] = "none"
     clip_norm: Annotated[float, Gt(0)] | None = None
@@ -72,7 +74,7 @@ class TaskTrainer:
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
         self.tasks = method.training_tasks(t)
         self.trained = method.trained_parameters(t)
-        self.optimiser = Adam(self.trained)
+        self.optimiser = Adam(self.trained, settings.second_moment)
         self.n_examples = sum(len(stream[i].train) for i in self.tasks)
         self.n_batches = len(_chunks(torch.arange(self.n_examples), settings.batch_size))
         self.n_steps = settings.epochs * self.n_batches
@@ -174,7 +176,7 @@ class TaskTrainer:
         share = rate_share(self.step, self.n_steps, self.settings)
         before = [parameter.detach().clone() for parameter, _ in self.scales]
         self.optimiser.step(self.settings.learning_rate * share)
-        self.method.move_otherwise(self.t, share)
+        self.method.move_otherwise(self.t)
         with torch.no_grad():
             for (parameter, scale), start in zip(self.scales, before, strict=True):
                 parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1

@@ -71,13 +71,8 @@ class Method(nn.Module):
         """
         return ()
 
-    def move_otherwise(self, t: int, share: float) -> None:
-        """What moves by another rule than the optimiser's? Its step is scaled like any other.
-
-        Args:
-            t: the task.
-            share: of the learning rate that is in force, 0 to 1.
-        """
+    def move_otherwise(self, t: int) -> None:
+        """What moves by another rule than the optimiser's? Its step is scaled like any other."""
 
     def after_step(self, t: int) -> None:
         """What follows from the step that was taken, once it is scaled?"""

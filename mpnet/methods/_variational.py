@@ -87,11 +87,15 @@ class VariationalMethod(Method):
         rhos = {id(member.rho) for member in [*self.trunk(), *self.heads(t)]}
         return [p for p in parameters if id(p) not in rhos]
 
-    def move_otherwise(self, t: int, share: float) -> None:
-        """Natural steps of the variances, by as much of their rate as is in force of Adam's."""
+    def move_otherwise(self, t: int) -> None:
+        """Natural steps of the variances, at the weight tau_0 of the KL for all of them.
+
+        With a tau of its own a weight's precision would grow by 2 g / tau in every task, in a
+        unit of its own: PPBI's freest weights, at 1e-12, end as the most certain ones and what
+        was held before is let go (permuted MNIST, 10 small tasks: 90.1 % instead of 92.3 %).
+        """
         if self.is_natural:
-            natural_step(self.trunk(), self.trunk_tau(), self.variance_rate)
-            natural_step(self.heads(t), self.tau_0, self.variance_rate)
+            natural_step([*self.trunk(), *self.heads(t)], self.tau_0, self.variance_rate)
 
     def update_scales(self, t: int, learning_rate: float) -> Scales:
         """Adam's own rate for rho."""

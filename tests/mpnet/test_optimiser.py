@@ -1,12 +1,14 @@
 """Our Adam against PyTorch's: the same numbers, to the last bit."""
 
+import math
 import subprocess
 import sys
 
+import pytest
 import torch
 from torch import Tensor
 
-from mpnet.optimiser import Adam
+from mpnet.optimiser import Adam, SecondMoment
 
 RATES = [0.1, 0.03, 0.2, 0.01, 0.05]
 
@@ -44,12 +46,37 @@ def test_it_moves_as_pytorchs_does() -> None:
     assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-def test_it_goes_on_from_its_state_as_if_never_stopped() -> None:
+def test_one_second_moment_for_a_tensor_is_adam_on_its_root_mean_square() -> None:
+    ours = parameters()[:1]
+    expected = ours[0].detach().double()
+    stepped(Adam(ours, "tensor"), ours, range(5))
+    mean, square = torch.zeros(3, 4, dtype=torch.float64), 0.0
+    for k in range(5):
+        set_gradients(ours, k)
+        gradient = ours[0].grad.double()
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * float(gradient.square().mean())
+        size = math.sqrt(square / (1 - 0.999 ** (k + 1)))
+        expected = expected - RATES[k] * mean / (1 - 0.9 ** (k + 1)) / size
+    torch.testing.assert_close(ours[0].detach().double(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_for_single_numbers_both_second_moments_are_the_same() -> None:
+    pairs = [[torch.randn(1, requires_grad=True) for _ in range(3)] for _ in range(2)]
+    for a, b in zip(*pairs, strict=True):
+        b.data.copy_(a.data)
+    stepped(Adam(pairs[0], "tensor"), pairs[0], range(5))
+    stepped(Adam(pairs[1]), pairs[1], range(5))
+    torch.testing.assert_close(*pairs)
+
+
+@pytest.mark.parametrize("second_moment", ["parameter", "tensor"])
+def test_it_goes_on_from_its_state_as_if_never_stopped(second_moment: SecondMoment) -> None:
     whole, torn = parameters(), parameters()
-    stepped(Adam(whole), whole, range(5))
-    first = Adam(torn)
+    stepped(Adam(whole, second_moment), whole, range(5))
+    first = Adam(torn, second_moment)
     stepped(first, torn, range(3))
-    second = Adam(torn)
+    second = Adam(torn, second_moment)
     second.load_state_dict(first.state_dict())
     stepped(second, torn, range(3, 5))
     assert all(torch.equal(a, b) for a, b in zip(whole, torn, strict=True))
