@@ -70,6 +70,7 @@ class TaskTrainer:
     def __init__(
         self, method: Method, stream: TaskStream, t: int, settings: TrainingSettings
     ) -> None:
+        method.network.begin_task(t)
         method.begin_task(t)
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
         self.tasks = method.training_tasks(t)
@@ -122,6 +123,7 @@ class TaskTrainer:
         """Go back to the weights of the best epoch and let the method remember them."""
         self.method.load_state_dict(self.best_state)
         self.method.eval()
+        self.method.network.end_task(self.t)
         task = self.stream[self.t]
         self.method.end_task(self.t, task.examples(task.train))
 
@@ -206,15 +208,25 @@ def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:
 
 
 def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:
-    """Mean negative log-likelihood: one pass through the trunk, each task's own head."""
-    layers = network.layers
-    features = network.features(torch.cat([group.images for group in batch]), batch[-1].task)
-    total, n_examples, start = torch.zeros(()), sum(len(group.labels) for group in batch), 0
-    for t, _, labels in batch:
-        rows = layers.rows(features, start, start + len(labels))
-        total = total + layers.nll(network.heads[t](rows), labels) * (len(labels) / n_examples)
-        start += len(labels)
+    """Mean negative log-likelihood, each task by its own head."""
+    total, n_examples = torch.zeros(()), sum(len(group.labels) for group in batch)
+    for (t, _, labels), features in zip(batch, _features(network, batch), strict=True):
+        nll = network.layers.nll(network.heads[t](features), labels)
+        total = total + nll * (len(labels) / n_examples)
     return total
+
+
+def _features(network: Network, batch: Sequence[Group]) -> Iterator[Any]:
+    """What the trunk gives for every group: one pass for all, or one for each if it must be."""
+    if network.separates_tasks:
+        yield from (network.features(group.images, group.task) for group in batch)
+        return
+    features = network.features(torch.cat([group.images for group in batch]), batch[-1].task)
+    start = 0
+    for group in batch:
+        end = start + len(group.labels)
+        yield network.layers.rows(features, start, end)
+        start = end
 
 
 def batches(

@@ -94,9 +94,12 @@ class Method(nn.Module):
         return [t]
 
     def trained_parameters(self, t: int) -> list[nn.Parameter]:
-        """What the optimiser may move: the trunk and the heads of the tasks trained on."""
-        heads = [p for i in self.training_tasks(t) for p in self.network.head_parameters(i)]
-        return [*self.network.trunk_parameters(), *heads]
+        """What the optimiser may move: the trunk and what the tasks trained on have of their own.
+
+        Whatever rests needs no gradient and is left out.
+        """
+        own = [p for i in self.training_tasks(t) for p in self.network.task_parameters(i)]
+        return [p for p in (*self.network.trunk_parameters(), *own) if p.requires_grad]
 
 
 METHODS: Registry[type[Method]] = Registry("method")

@@ -2,13 +2,11 @@
 
 from typing import Self
 
-from torch import nn
-
 from mpnet.methods._base import Method
 
 
 class FrozenTrunk(Method):
-    """The trunk, its batch-norm statistics included, stays as task 1 left it."""
+    """The trunk, batch norms of every kind included, stays as task 1 left it."""
 
     is_frozen = False
 
@@ -23,7 +21,3 @@ class FrozenTrunk(Method):
         if self.is_frozen:
             self.network.trunk.eval()
         return self
-
-    def trained_parameters(self, t: int) -> list[nn.Parameter]:
-        """The new head alone once the trunk is frozen."""
-        return [p for p in super().trained_parameters(t) if p.requires_grad]

@@ -35,7 +35,9 @@ def summed_over_examples(
     def remember(layer: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
         seen[layer] = (inputs[0].detach(), output)
 
-    layers = [m for m in network.trunk.modules() if any(True for _ in m.parameters(recurse=False))]
+    layers = [
+        m for m in network.shared_modules() if any(True for _ in m.parameters(recurse=False))
+    ]
     hooks = [layer.register_forward_hook(remember) for layer in layers]
     try:
         with torch.enable_grad():

@@ -9,7 +9,7 @@ Choices: the *update* is masked, which holds under any optimiser; the authors ma
 which only plain SGD respects. They correct the gradient of an embedding by
 s_max (cosh(s e) + 1) / (s (cosh(e) + 1)), which makes it s_max sigmoid'(e) times that of the gate;
 it is computed as the latter, where nothing overflows. Running statistics of a batch norm, which
-the authors do not use, are shared by all tasks and not masked.
+the authors do not use, are not masked; where all tasks share them, they drift.
 """
 
 from typing import Annotated
@@ -83,7 +83,7 @@ class HardAttention(Method):
         scales: list[tuple[nn.Parameter, Tensor]] = []
         masks = self.mask.split(self.sizes)
         before, waiting = None, list[nn.Parameter]()
-        for module in self.network.trunk.modules():
+        for module in self.network.shared_modules():
             waiting += module.parameters(recurse=False)
             if isinstance(module, Gate):
                 behind = masks[module.place]

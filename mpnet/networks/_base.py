@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from mpnet.errors import ConfigError, InputError
 from mpnet.layers import LayerFamily, name_layers
+from mpnet.networks._norm import TaskNorm
 from mpnet.registry import Registry
 
 
@@ -40,6 +41,9 @@ class Network(nn.Module):
         self.input_shape = input_shape
         self.trunk = trunk.body
         self.heads = nn.ModuleList(layers.head(trunk.n_features, n) for n in n_classes)
+        self._norms = [m for m in self.trunk.modules() if isinstance(m, TaskNorm)]
+        for norm in self._norms:
+            norm.provide(len(n_classes))
         name_layers(self)
 
     def forward(self, x: Tensor, t: int) -> Any:
@@ -59,12 +63,40 @@ class Network(nn.Module):
             raise InputError(
                 f"Network: the task must lie in 0 ... {len(self.heads) - 1}, but got {t}."
             )
+        for norm in self._norms:
+            norm.turn_to(t, len(x))
         return self.trunk(self.layers.input(x, t))
+
+    def begin_task(self, t: int) -> None:
+        """Prepare for the training of task `t`; asked again when a run is resumed within it."""
+        for norm in self._norms:
+            norm.begin_task(t)
+
+    def end_task(self, t: int) -> None:
+        """Hand on to later tasks what task `t` has learnt for itself, with its best weights."""
+        for norm in self._norms:
+            norm.end_task(t)
+
+    @property
+    def separates_tasks(self) -> bool:
+        """Whether a batch of several tasks must go through the trunk task by task."""
+        return any(norm.separates_tasks for norm in self._norms)
+
+    def shared_modules(self) -> Iterator[nn.Module]:
+        """The modules of the trunk in order, without what is learnt with single tasks."""
+        own = {module for norm in self._norms for module in norm.modules()}
+        return (module for module in self.trunk.modules() if module not in own)
 
     def trunk_parameters(self) -> Iterator[nn.Parameter]:
         """What all tasks share."""
-        return self.trunk.parameters()
+        return (p for module in self.shared_modules() for p in module.parameters(recurse=False))
 
     def head_parameters(self, t: int) -> Iterator[nn.Parameter]:
-        """What belongs to task `t` alone."""
+        """The head of task `t`."""
         return self.heads[t].parameters()
+
+    def task_parameters(self, t: int) -> Iterator[nn.Parameter]:
+        """What is learnt with task `t` alone: its head, and batch norms of its own."""
+        yield from self.head_parameters(t)
+        for norm in self._norms:
+            yield from norm.parameters_of(t)

@@ -3,6 +3,7 @@
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
 from mpnet.networks._base import NETWORKS, Trunk
+from mpnet.networks._norm import BatchNorm, normalised
 
 _DROPOUT = (0.2, 0.2, 0.5, 0.5, 0.5)  # HAT's rates, one per layer
 _FILTERS = (64, 128, 256)
@@ -14,7 +15,7 @@ def alexnet(
     layers: LayerFamily,
     input_shape: tuple[int, ...],
     *,
-    batch_norm: bool = False,
+    batch_norm: BatchNorm = False,
     dropout: bool = False,
 ) -> Trunk:
     """Three convolutions with 2x2 max-pooling, then two hidden layers of 2048 units.
@@ -25,7 +26,9 @@ def alexnet(
     Args:
         layers: the family to build from.
         input_shape: (channels, height, width) of square images.
-        batch_norm: normalise after every convolution and hidden layer.
+        batch_norm: normalise after every convolution and hidden layer; true for one norm that
+            every task changes, "frozen" for one that rests after the first task, "per_task" for
+            one per task.
         dropout: drop units at HAT's rates.
     """
     channels, size = _check_shape(input_shape)
@@ -33,8 +36,7 @@ def alexnet(
     rates = iter(_DROPOUT if dropout else (0.0,) * len(_DROPOUT))
     for n_out, kernel in zip(_FILTERS, (size // 8, size // 10, 2), strict=True):
         modules.append(layers.conv2d(channels, n_out, kernel))
-        if batch_norm:
-            modules.append(layers.batch_norm2d(n_out))
+        modules += normalised(batch_norm, layers.batch_norm2d(n_out))
         modules.append(layers.relu())
         if rate := next(rates):
             modules.append(layers.dropout(rate))
@@ -45,8 +47,7 @@ def alexnet(
     n_in = channels * size * size
     for rate in rates:
         modules.append(layers.linear(n_in, _HIDDEN))
-        if batch_norm:
-            modules.append(layers.batch_norm1d(_HIDDEN))
+        modules += normalised(batch_norm, layers.batch_norm1d(_HIDDEN))
         modules.append(layers.relu())
         if rate:
             modules.append(layers.dropout(rate))

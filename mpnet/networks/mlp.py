@@ -9,6 +9,7 @@ from annotated_types import Ge, Lt
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
 from mpnet.networks._base import NETWORKS, Trunk
+from mpnet.networks._norm import BatchNorm, normalised
 
 
 @NETWORKS.register("mlp")
@@ -17,10 +18,19 @@ def mlp(
     input_shape: tuple[int, ...],
     *,
     hidden: Sequence[int] = (800, 800),
-    batch_norm: bool = False,
+    batch_norm: BatchNorm = False,
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0,
 ) -> Trunk:
-    """Hidden layers of linear, (batch norm,) ReLU, (dropout,) (gate); the paper's: two of 800."""
+    """Hidden layers of linear, (batch norm,) ReLU, (dropout,) (gate); the paper's: two of 800.
+
+    Args:
+        layers: the family to build from.
+        input_shape: of an example, of any number of dimensions.
+        hidden: sizes of the hidden layers.
+        batch_norm: normalise every hidden layer; true for one norm that every task changes,
+            "frozen" for one that rests after the first task, "per_task" for one per task.
+        dropout: share of units to drop behind every hidden layer.
+    """
     if not hidden or any(n < 1 for n in hidden):
         raise ConfigError(
             f"network.hidden: at least one size >= 1 must be given, but got {list(hidden)}."
@@ -31,8 +41,7 @@ def mlp(
     n_in = math.prod(input_shape)
     for n_out in hidden:
         modules.append(layers.linear(n_in, n_out))
-        if batch_norm:
-            modules.append(layers.batch_norm1d(n_out))
+        modules += normalised(batch_norm, layers.batch_norm1d(n_out))
         modules.append(layers.relu())
         if dropout:
             modules.append(layers.dropout(dropout))

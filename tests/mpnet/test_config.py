@@ -46,6 +46,11 @@ def test_every_search_space_in_the_project_has_a_run_that_binds(file: Path) -> N
             "but got 'gauss'.",
         ),
         (
+            {"network": {"name": "mlp", "batch_norm": "frozn"}},
+            "run.network.batch_norm: input should be False, True, 'frozen' or 'per_task', "
+            "but got 'frozn'.",
+        ),
+        (
             {"training": {"epoch": 3}},
             "run.training.epoch: training has no parameter 'epoch'; did you mean 'epochs'?",
         ),

@@ -9,9 +9,12 @@ import torch
 
 from mpnet.analysis import load_runs
 from mpnet.analysis._runs import groups_of
+from mpnet.analysis.calibration import calibration
+from mpnet.analysis.cdf import cdf
 from mpnet.checkpoint import Checkpoints
 from mpnet.continual import run
 from mpnet.errors import ConfigError
+from mpnet.results import write_results
 from mpnet.training import evaluate
 from tests.mpnet.analysis.conftest import Folder
 from tests.mpnet.conftest import digits_run, trained
@@ -22,6 +25,19 @@ def test_a_loaded_network_answers_as_the_trained_one_did(folder: Folder) -> None
     R = json.loads((folder("ppbi") / "result.json").read_text())["R"]
     for i, task in enumerate(loaded.stream):
         assert evaluate(loaded.network, task, task.evaluation, i).accuracy == R[-1][i]
+
+
+@pytest.mark.parametrize("kind", ["frozen", "per_task"])
+def test_a_loaded_network_has_the_norms_of_every_task(kind: str, tmp_path: Path) -> None:
+    config = digits_run("lra", network={"name": "mlp", "hidden": [8], "batch_norm": kind})
+    results = run(config, checkpoints=Checkpoints(tmp_path))
+    write_results(tmp_path, config, results)
+    (loaded,) = load_runs([tmp_path])
+    for i, task in enumerate(loaded.stream):
+        assert evaluate(loaded.network, task, task.evaluation, i).accuracy == results.R[-1, i]
+    assert {loaded.layer_of(p) for p in loaded.posteriors if "trunk" in p.path} == {"layer 1"}
+    assert len(cdf([loaded]).rows) > 0
+    assert len(calibration([loaded]).rows) > 0
 
 
 def test_another_split_can_be_judged(folder: Folder) -> None:

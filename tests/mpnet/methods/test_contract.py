@@ -86,11 +86,14 @@ class _Killed(Exception):
 
 
 @every_method
-@pytest.mark.parametrize("n_epochs", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("batch_norm", "n_epochs"),
+    [*((True, n) for n in (1, 2, 3, 5)), ("frozen", 3), ("per_task", 2), ("per_task", 3)],
+)
 def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
-    name: str, n_epochs: int, tmp_path: Path
+    name: str, batch_norm: object, n_epochs: int, tmp_path: Path
 ) -> None:
-    network = {"name": "mlp", "hidden": [16], "batch_norm": True, "dropout": 0.2}
+    network = {"name": "mlp", "hidden": [16], "batch_norm": batch_norm, "dropout": 0.2}
     training = {"epochs": 2, "batch_size": 100, "warmup_steps": 2, "learning_rate": 0.01}
     config = digits_run(name, network=network, training=training)
     whole, parts = (Checkpoints(tmp_path / part, every_epochs=1) for part in ("whole", "parts"))
@@ -113,7 +116,8 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
 
 
 @every_method
-def test_batches_of_any_size_can_be_trained_on(name: str) -> None:
+@pytest.mark.parametrize("batch_norm", [True, "frozen", "per_task"])
+def test_batches_of_any_size_can_be_trained_on(name: str, batch_norm: object) -> None:
     training = {"epochs": 1, "batch_size": 3, "warmup_steps": 0, "learning_rate": 1e-3}
-    network = {"name": "mlp", "hidden": [4], "batch_norm": True}
+    network = {"name": "mlp", "hidden": [4], "batch_norm": batch_norm}
     assert np.isfinite(run(digits_run(name, network=network, training=training)).R[-1]).all()

@@ -13,6 +13,7 @@ from mpnet.methods.ewc import ElasticWeightConsolidation, fisher_information
 from mpnet.methods.mas import sensitivity
 from mpnet.methods.si import SynapticIntelligence
 from mpnet.networks import Network, Trunk
+from mpnet.networks._norm import BatchNorm, normalised
 from mpnet.training import TaskTrainer
 from tests.mpnet.conftest import digits_run, trained
 
@@ -45,10 +46,12 @@ def some_examples(n: int = 450) -> Examples:
 
 
 @pytest.mark.parametrize("measure", [torch.square, torch.abs])
-def test_sums_over_examples_equal_a_loop_over_them(measure: object) -> None:
+@pytest.mark.parametrize("kind", [True, "frozen", "per_task"])
+def test_sums_over_examples_equal_a_loop_over_them(measure: object, kind: BatchNorm) -> None:
     body = nn.Sequential(
-        *(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
-        *(nn.Linear(12, 4), nn.BatchNorm1d(4), nn.ReLU()),
+        *(nn.Conv2d(2, 3, 3), *normalised(kind, nn.BatchNorm2d(3)), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Flatten()),
+        *(nn.Linear(12, 4), *normalised(kind, nn.BatchNorm1d(4)), nn.ReLU()),
     )
     network = Network(PlainLayers(), Trunk(body, 4), (2, 6, 6), [3, 2])
     network(torch.randn(8, 2, 6, 6), 1)  # running statistics of their own

@@ -76,8 +76,8 @@ def test_a_heavy_kl_holds_the_trunk() -> None:
 
 
 @pytest.mark.parametrize("name", ["ff", "plain_ff"])
-@pytest.mark.parametrize("batch_norm", [False, True])
-def test_feature_freezing_forgets_nothing_at_all(name: str, batch_norm: bool) -> None:
+@pytest.mark.parametrize("batch_norm", [False, True, "frozen", "per_task"])
+def test_feature_freezing_forgets_nothing_at_all(name: str, batch_norm: object) -> None:
     network = {"name": "mlp", "hidden": [16], "batch_norm": batch_norm}
     assert bwt(run(digits_run(name, network=network)).R) == 0
 

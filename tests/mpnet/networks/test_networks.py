@@ -21,11 +21,11 @@ all_networks = pytest.mark.parametrize("name", list(NETWORKS))
 all_families = pytest.mark.parametrize(
     "family", [MomentLayers, PlainLayers, GatedLayers, SampledLayers, UnitSampledLayers]
 )
-both_norms = pytest.mark.parametrize("batch_norm", [False, True], ids=["", "batch norm"])
+all_norms = pytest.mark.parametrize("batch_norm", [False, True, "frozen", "per_task"])
 
 
 def build(
-    name: str, family: Callable[[], LayerFamily], *, batch_norm: bool = False, **options: object
+    name: str, family: Callable[[], LayerFamily], *, batch_norm: object = False, **options: object
 ) -> Network:
     """The network on small images, three tasks."""
     return build_network(name, family(), SHAPE, N_CLASSES, batch_norm=batch_norm, **options)
@@ -41,10 +41,10 @@ def n_parameters(module: nn.Module) -> int:
 
 @all_networks
 @all_families
-@both_norms
+@all_norms
 @pytest.mark.parametrize("t", range(len(N_CLASSES)))
 def test_a_head_gives_one_probability_per_class_of_its_task(
-    name: str, family: type, batch_norm: bool, t: int
+    name: str, family: type, batch_norm: object, t: int
 ) -> None:
     network = build(name, family, batch_norm=batch_norm)
     prediction = network.layers.predict(network(torch.randn(2, *SHAPE), t))
@@ -52,9 +52,9 @@ def test_a_head_gives_one_probability_per_class_of_its_task(
 
 
 @all_networks
-@both_norms
+@all_norms
 def test_the_variance_of_logits_has_their_shape_and_is_not_negative(
-    name: str, batch_norm: bool
+    name: str, batch_norm: object
 ) -> None:
     out = build(name, MomentLayers, batch_norm=batch_norm)(torch.randn(2, *SHAPE), 0)
     assert out.var.shape == out.mean.shape
@@ -63,12 +63,12 @@ def test_the_variance_of_logits_has_their_shape_and_is_not_negative(
 
 @all_networks
 @all_families
-@both_norms
-def test_trunk_and_heads_are_disjoint_and_all_there_is(
-    name: str, family: type, batch_norm: bool
+@all_norms
+def test_the_trunk_and_what_tasks_have_of_their_own_are_disjoint_and_all_there_is(
+    name: str, family: type, batch_norm: object
 ) -> None:
     network = build(name, family, batch_norm=batch_norm)
-    parts = [network.trunk_parameters(), *map(network.head_parameters, range(len(N_CLASSES)))]
+    parts = [network.trunk_parameters(), *map(network.task_parameters, range(len(N_CLASSES)))]
     ids = [id(p) for part in parts for p in part]
     assert len(ids) == len(set(ids))
     assert set(ids) == {id(p) for p in network.parameters()}
@@ -99,8 +99,8 @@ def test_predictions_are_probabilities(name: str, family: type) -> None:
 
 @all_networks
 @all_families
-@both_norms
-def test_state_is_restored_by_loading(name: str, family: type, batch_norm: bool) -> None:
+@all_norms
+def test_state_is_restored_by_loading(name: str, family: type, batch_norm: object) -> None:
     old, new = (build(name, family, batch_norm=batch_norm).eval() for _ in range(2))
     new.load_state_dict(old.state_dict())
     x = torch.randn(2, *SHAPE)
@@ -108,9 +108,9 @@ def test_state_is_restored_by_loading(name: str, family: type, batch_norm: bool)
 
 
 @all_networks
-@both_norms
+@all_norms
 def test_the_moment_twin_has_a_gaussian_for_every_weight_and_bias_of_an_affine_layer(
-    name: str, batch_norm: bool
+    name: str, batch_norm: object
 ) -> None:
     plain = build(name, PlainLayers, batch_norm=batch_norm)
     affine = [m for m in plain.modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
