@@ -76,6 +76,13 @@ def table(R: Matrix, config: RunConfig) -> Table:
     return shown
 
 
+def selectivity_by_task(results: Results) -> list[dict[str, Any]]:
+    """How selectively the trunk is protected after each task, in short; empty where unknown."""
+    known = [found for found in results.selectivity if found is not None]
+    is_whole = len(known) == len(results.selectivity)
+    return [{**found.trunk.metrics(), "warning": found.warning} for found in known if is_whole]
+
+
 def selectivity_text(t: int, results: Results) -> Text | None:
     """How selectively the trunk is protected after task `t`; None where it is not."""
     found = results.selectivity[t]

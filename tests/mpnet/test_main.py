@@ -64,7 +64,7 @@ def test_a_method_that_protects_says_how_selectively_after_each_task(
 def test_a_method_that_protects_nothing_says_nothing_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*SHORT, "method.name=ft", "--output", "out"]) == 0
+    assert main([*SHORT, "method={name: ft}", "--output", "out"]) == 0
     captured = capsys.readouterr()
     assert "held" not in captured.err + captured.out
     assert "selectivity" not in (tmp_path / "out" / "result.json").read_text()

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from mpnet.continual import run
-from mpnet.methods import METHODS
-from mpnet.methods._base import Protection
+from mpnet.methods import METHODS, Protection
 from mpnet.metrics import Vector
 from mpnet.selectivity import (
     QUANTILES,
