@@ -10,7 +10,7 @@ from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
-from mpnet.metrics import Evaluation, Matrix
+from mpnet.metrics import Matrix
 from mpnet.selectivity import Selectivity
 from mpnet.training import EpochReport, TaskTrainer, evaluate
 
@@ -40,7 +40,8 @@ class Results(NamedTuple):
 
     def copy(self) -> "Results":
         """Safe from what a run does next."""
-        return Results(*(field.copy() for field in self))
+        matrices = {name: matrix.copy() for name, matrix in self.matrices.items()}
+        return Results(**matrices, selectivity=list(self.selectivity))
 
 
 TaskEnd = Callable[[int, Results], None]
@@ -85,8 +86,8 @@ class _Run:
         self.stream = stream.to(device)
         self.method = config.build_method(self.stream).to(device)
         n_tasks = len(self.stream)
-        empty = (np.full((n_tasks, n_tasks), np.nan) for _ in Evaluation._fields)
-        self.results = Results(*empty, selectivity=[None] * n_tasks)
+        R, error, variance = (np.full((n_tasks, n_tasks), np.nan) for _ in range(3))
+        self.results = Results(R, error, variance, selectivity=[None] * n_tasks)
         self.task = 0
         self.trainer: TaskTrainer | None = None
         saved = checkpoints.load(self.identity) if checkpoints else None
@@ -148,10 +149,11 @@ class _Run:
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.task = state["task"]
-        matrices = (matrix.numpy() for matrix in state["results"])
+        saved = zip(self.results.matrices, state["results"], strict=True)
+        matrices = {name: matrix.numpy() for name, matrix in saved}
         known = state.get("selectivity", self.results.selectivity)  # older states have none
         selectivity = [None if one is None else Selectivity.from_dict(one) for one in known]
-        self.results = Results(*matrices, selectivity=selectivity)
+        self.results = Results(**matrices, selectivity=selectivity)
         self.method.load_state_dict(state["method"])
         if state["trainer"] is not None:
             self.trainer = self._new_trainer()

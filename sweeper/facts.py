@@ -264,8 +264,13 @@ def _protected(
 
 def _after(runs: Sequence[list[Selectivity]], t: int) -> AfterTask:
     after = [run[t] for run in runs]
-    means = [measured(one[name] for one in after) for name in ("held", "free", "selectivity")]
-    return AfterTask(t, *means, tuple(one["warning"] for one in after if one["warning"]))
+    return AfterTask(
+        task=t,
+        held=measured(one["held"] for one in after),
+        free=measured(one["free"] for one in after),
+        selectivity=measured(one["selectivity"] for one in after),
+        warnings=tuple(one["warning"] for one in after if one["warning"]),
+    )
 
 
 def _number(trial: TrialRecord) -> int:

@@ -1,7 +1,7 @@
 """What LRA and PPBI protect: how freely the weights of each layer move, after every task."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
@@ -94,7 +94,7 @@ def _draw_freedom(axes: Axes, spreads: Sequence[_Spread]) -> None:
 def _draw_shares(axes: Axes, spreads: Sequence[_Spread]) -> None:
     """Held from below in the task's colour, free from above, and what is between in grey."""
     width = 0.8 / len({s.task for s in spreads})
-    look = {"width": 0.9 * width, "linewidth": 0.5}
+    look: dict[str, Any] = {"width": 0.9 * width, "linewidth": 0.5}
     for one, x, shade in _places(spreads):
         held, free = 100 * one.freedom.held, 100 * one.freedom.free
         axes.bar(x, held, color=shade, **look)
