@@ -21,7 +21,7 @@ from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import NETWORKS
 from mpnet.registry import Registry
-from mpnet.results import RESULT, summary_line, table, write_results
+from mpnet.results import RESULT, selectivity_text, summary_line, table, write_results
 from mpnet.training import EpochReport, TrainingSettings
 
 EXAMPLES = """examples:
@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     was_finished = (folder / RESULT).exists()
     write_results(folder, config, results)
     console.print(table(results.R, config))
+    _print_selectivity(len(results.R) - 1, results, console)
     hint = "; finished before, --restart would train it again" if was_finished else ""
     console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)
     print(json.dumps(summary_line(results)))
@@ -138,7 +139,17 @@ def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Con
                 status=f"loss {report.loss:8.4f}  validation {report.validation_accuracy:6.2%}",
             )
 
-        return run(config, on_epoch_end=on_epoch_end, checkpoints=checkpoints)
+        def on_task_end(t: int, results: Results) -> None:
+            if t + 1 < len(results.R):  # the last one is told below R
+                _print_selectivity(t, results, progress.console)
+
+        return run(config, on_task_end, on_epoch_end, checkpoints)
+
+
+def _print_selectivity(t: int, results: Results, console: Console) -> None:
+    text = selectivity_text(t, results)
+    if text is not None:
+        console.print(text, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

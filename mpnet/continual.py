@@ -11,6 +11,7 @@ from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.metrics import Matrix
+from mpnet.selectivity import Selectivity
 from mpnet.training import EpochReport, TaskTrainer, evaluate
 
 EpochEnd = Callable[[EpochReport], None]
@@ -23,15 +24,24 @@ class Results(NamedTuple):
         R: accuracy.
         calibration_error: see `metrics.calibration_error`.
         variance: mean predictive variance of the chosen class.
+        selectivity: how the trunk is protected after every task t; None where it is not, or not
+            yet.
     """
 
     R: Matrix
     calibration_error: Matrix
     variance: Matrix
+    selectivity: list[Selectivity | None]
+
+    @property
+    def matrices(self) -> dict[str, Matrix]:
+        """Those of the fields that are matrices, by name."""
+        return {name: value for name, value in self._asdict().items() if name != "selectivity"}
 
     def copy(self) -> "Results":
         """Safe from what a run does next."""
-        return Results(*(matrix.copy() for matrix in self))
+        matrices = {name: matrix.copy() for name, matrix in self.matrices.items()}
+        return Results(**matrices, selectivity=list(self.selectivity))
 
 
 TaskEnd = Callable[[int, Results], None]
@@ -75,8 +85,9 @@ class _Run:
         self.identity = identity_of(config, stream)
         self.stream = stream.to(device)
         self.method = config.build_method(self.stream).to(device)
-        shape = (len(self.stream), len(self.stream))
-        self.results = Results(*(np.full(shape, np.nan) for _ in Results._fields))
+        n_tasks = len(self.stream)
+        R, error, variance = (np.full((n_tasks, n_tasks), np.nan) for _ in range(3))
+        self.results = Results(R, error, variance, selectivity=[None] * n_tasks)
         self.task = 0
         self.trainer: TaskTrainer | None = None
         saved = checkpoints.load(self.identity) if checkpoints else None
@@ -95,7 +106,7 @@ class _Run:
                     self._save()
             trainer.finish()
             self._evaluate()
-            self._keep()
+            self._see_protection()
             on_task_end(self.task, self.results.copy())
             self.task, self.trainer = self.task + 1, None
             self._save()
@@ -105,13 +116,17 @@ class _Run:
         for i in range(self.task + 1):
             task = self.stream[i]
             found = evaluate(self.method.network, task, task.evaluation, i)
-            for matrix, value in zip(self.results, found, strict=True):
+            for matrix, value in zip(self.results.matrices.values(), found, strict=True):
                 matrix[self.task, i] = value
 
-    def _keep(self) -> None:
+    def _see_protection(self) -> None:
         held = self.method.protection()
-        if self.checkpoints is not None and held is not None:
-            self.checkpoints.keep(self.task, {"identity": self.identity, **held._asdict()})
+        if held is None:
+            return
+        self.results.selectivity[self.task] = held.selectivity(self.method.network)
+        if self.checkpoints is not None:
+            kept = {"name": held.name, "values": held.values, "holds": held.holds}
+            self.checkpoints.keep(self.task, {"identity": self.identity, **kept})
 
     def _new_trainer(self) -> TaskTrainer:
         return TaskTrainer(self.method, self.stream, self.task, self.config.training)
@@ -122,7 +137,8 @@ class _Run:
         state: dict[str, Any] = {
             "identity": self.identity,
             "task": self.task,
-            "results": [torch.from_numpy(matrix) for matrix in self.results],
+            "results": [torch.from_numpy(m) for m in self.results.matrices.values()],
+            "selectivity": [one and one.as_dict() for one in self.results.selectivity],
             "method": self.method.state_dict(),
             "trainer": None if self.trainer is None else self.trainer.state_dict(),
             "generator": self.generator.get_state(),
@@ -133,7 +149,11 @@ class _Run:
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.task = state["task"]
-        self.results = Results(*(matrix.numpy() for matrix in state["results"]))
+        saved = zip(self.results.matrices, state["results"], strict=True)
+        matrices = {name: matrix.numpy() for name, matrix in saved}
+        known = state.get("selectivity", self.results.selectivity)  # older states have none
+        selectivity = [None if one is None else Selectivity.from_dict(one) for one in known]
+        self.results = Results(**matrices, selectivity=selectivity)
         self.method.load_state_dict(state["method"])
         if state["trainer"] is not None:
             self.trainer = self._new_trainer()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 from mpnet import metrics
 from mpnet.config import RunConfig
@@ -24,9 +25,11 @@ def as_lists(matrix: Matrix) -> list[list[float | None]]:
 
 def summary_line(results: Results) -> dict[str, Any]:
     """The final line of a run: all metrics and R, and what else is known after the last task."""
+    found = results.selectivity[-1]
     last = {
         "calibration_error": float(results.calibration_error[-1].mean()),
         "variance": float(results.variance[-1].mean()),
+        **(found.trunk.shares() if found else {}),
     }
     return {**metrics.summary(results.R), **last, "R": as_lists(results.R)}
 
@@ -34,8 +37,14 @@ def summary_line(results: Results) -> dict[str, Any]:
 def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     """All matrices and metrics as JSON, R as CSV (one row per trained task), the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
-    matrices = {f"{k}_by_task": as_lists(m) for k, m in results._asdict().items() if k != "R"}
-    content = {**summary_line(results), **matrices, "split": config.split, "seed": config.seed}
+    by_task: dict[str, Any] = {
+        f"{name}_by_task": as_lists(matrix)
+        for name, matrix in results.matrices.items()
+        if name != "R"
+    }
+    if any(results.selectivity):
+        by_task["selectivity_by_task"] = [one and one.as_dict() for one in results.selectivity]
+    content = {**summary_line(results), **by_task, "split": config.split, "seed": config.seed}
     R = results.R
     (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
     (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
@@ -65,6 +74,22 @@ def table(R: Matrix, config: RunConfig) -> Table:
     for t, row in enumerate(R):
         shown.add_row(f"task {t + 1}", *(_cell(value) for value in row))
     return shown
+
+
+def selectivity_by_task(results: Results) -> list[dict[str, Any]]:
+    """How selectively the trunk is protected after each task, in short; empty where unknown."""
+    known = [found for found in results.selectivity if found is not None]
+    is_whole = len(known) == len(results.selectivity)
+    return [{**found.trunk.metrics(), "warning": found.warning} for found in known if is_whole]
+
+
+def selectivity_text(t: int, results: Results) -> Text | None:
+    """How selectively the trunk is protected after task `t`; None where it is not."""
+    found = results.selectivity[t]
+    if found is None:
+        return None
+    line = Text(found.line(t))
+    return line.append(f"\n{found.warning}", style="yellow") if found.warning else line
 
 
 def _cell(value: float) -> str:

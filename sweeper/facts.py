@@ -4,13 +4,15 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sweeper.paper import Cell, departures, matching_cells
 from sweeper.ranking import finished, pareto_front, ranked
-from sweeper.records import Matrix, TrialRecord
+from sweeper.records import Matrix, Selectivity, TrialRecord
 from sweeper.space import with_values
 from sweeper.sweep import Sweep
+
+_N_PROTECTED = 3  # of the best trials
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,40 @@ class Rerun:
 
 
 @dataclass(frozen=True)
+class AfterTask:
+    """How selectively weights are protected after a task, over several runs.
+
+    Args:
+        task: counted from 0.
+        held: share of the weights that are held.
+        free: share of those that move as if nothing protected them.
+        selectivity: Gini coefficient of the freedom.
+        warnings: what the runs in which nothing is selected say of it.
+    """
+
+    task: int
+    held: Measured
+    free: Measured
+    selectivity: Measured
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Protected:
+    """How selectively a configuration protects, after its first and after its last task.
+
+    Args:
+        configuration: number of the search trial.
+        split: "validation" for its search trial, "test" for its reruns.
+    """
+
+    configuration: int
+    split: Literal["validation", "test"]
+    first: AfterTask
+    last: AfterTask
+
+
+@dataclass(frozen=True)
 class Failure:
     """A reason and the trials that failed for it."""
 
@@ -62,6 +98,7 @@ class Facts:
         ranked: the finished trials, the best first.
         unranked: all others by number.
         front: the Pareto front of ACC and BWT.
+        protected: of the best trials and of all reruns, as far as they say it.
         cells: of the paper, for the best trial.
         departures: where the best trial leaves the paper's protocol.
     """
@@ -74,6 +111,7 @@ class Facts:
     tests: tuple[Rerun, ...]
     failures: tuple[Failure, ...]
     counts: Mapping[str, int]
+    protected: tuple[Protected, ...]
     cells: tuple[Cell, ...]
     departures: tuple[str, ...]
 
@@ -87,6 +125,12 @@ class Facts:
         """What the best configuration did on the test split."""
         numbers = {result.configuration: result for result in self.tests}
         return numbers.get(self.best.number) if self.best else None
+
+    @property
+    def best_protected(self) -> Protected | None:
+        """How selectively the best configuration protects: by its reruns, or else its trial."""
+        own = [p for p in self.protected if self.best and p.configuration == self.best.number]
+        return own[-1] if own else None
 
     @property
     def seconds(self) -> float:
@@ -111,6 +155,7 @@ def facts_of(sweep: Sweep, trials: Sequence[TrialRecord], tests: Sequence[TrialR
         tests=tuple(results),
         failures=tuple(failures(trials, tests)),
         counts=Counter(trial.state for trial in trials),
+        protected=tuple(protected(order[:_N_PROTECTED], tests)),
         cells=tuple(matching_cells(run, len(order[0].R[0]))) if order and order[0].R else (),
         departures=tuple(departures(run)),
     )
@@ -162,6 +207,19 @@ def reruns_of(
     ]
 
 
+def protected(best: Sequence[TrialRecord], tests: Sequence[TrialRecord]) -> list[Protected]:
+    """The best trials in their order, each with its reruns behind it; then all other reruns."""
+    groups: dict[int, list[TrialRecord]] = {trial.number: [] for trial in best}
+    for record in finished(tests):
+        groups.setdefault(int(record.values["configuration"]), []).append(record)
+    searched = {trial.number: trial for trial in best}
+    found = []
+    for number, again in groups.items():
+        search = [searched[number]] if number in searched else []
+        found += [_protected(number, "validation", search), _protected(number, "test", again)]
+    return [one for one in found if one is not None]
+
+
 def failures(trials: Sequence[TrialRecord], tests: Sequence[TrialRecord]) -> list[Failure]:
     """Reasons, the most frequent first."""
     numbers: dict[str, list[int]] = {}
@@ -192,6 +250,26 @@ def _rerun(
         R=R,
         cells=tuple(matching_cells(run, len(R))),
         n_failed=sum(record.state == "failed" for record in group),
+    )
+
+
+def _protected(
+    number: int, split: Literal["validation", "test"], records: Sequence[TrialRecord]
+) -> Protected | None:
+    runs = [run for record in records for run in record.selectivity if run]
+    if not runs:
+        return None
+    return Protected(number, split, _after(runs, 0), _after(runs, len(runs[0]) - 1))
+
+
+def _after(runs: Sequence[list[Selectivity]], t: int) -> AfterTask:
+    after = [run[t] for run in runs]
+    return AfterTask(
+        task=t,
+        held=measured(one["held"] for one in after),
+        free=measured(one["free"] for one in after),
+        selectivity=measured(one["selectivity"] for one in after),
+        warnings=tuple(one["warning"] for one in after if one["warning"]),
     )
 
 

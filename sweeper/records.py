@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 State = Literal["waiting", "running", "finished", "stopped", "failed", "interrupted"]
 Matrix = list[list[float | None]]  # R[t][i]; None above the diagonal
+Selectivity = dict[str, Any]  # after a task: held, free, selectivity, quantiles, a warning or None
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class TrialRecord:
         seeds: one per repeat.
         R: one accuracy matrix per seed.
         curves: one per seed: [step, loss, validation accuracy], step counting epochs over tasks.
+        selectivity: one list per seed, what is known after each task; empty where a method does
+            not protect single weights, or did not say so yet.
         seconds: of training, all attempts together.
         reason: why it failed.
     """
@@ -33,5 +36,6 @@ class TrialRecord:
     seeds: tuple[int, ...] = ()
     R: tuple[Matrix, ...] = ()
     curves: tuple[list[list[float]], ...] = ()
+    selectivity: tuple[list[Selectivity], ...] = ()
     seconds: float = 0.0
     reason: str | None = None

@@ -17,10 +17,10 @@ from sweeper.selector import reruns, select
 from sweeper.space import Values
 from sweeper.storage import RUNS, below
 from sweeper.study import Search
-from sweeper.texts import typed
+from sweeper.texts import protection_warnings, typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.view import View, headline, print_lines, ranking_table, test_table
+from sweeper.view import View, headline, print_lines, show_outcome
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 
@@ -181,21 +181,16 @@ class Service:
         tracking.close_sweep(self.tracking, "FINISHED", self._headline(facts), tags, report.files)
         ledger.places = self._places()
         if self.is_part:
-            print_lines(self.console, [headline(facts)])
+            print_lines(
+                self.console, [headline(facts), *protection_warnings(facts.best_protected)]
+            )
         else:
-            self._show(ledger, trials, tests)
+            show_outcome(self.console, facts, tests)
+            print_lines(self.console, ledger.places)
         if n_undelivered := tracking.deliver_outbox(self.tracking):
             where = outbox_of(self.folder)
             text = f"{n_undelivered} records wait for MLflow in {where}: --resume sends them"
             print_lines(self.console, [text])
-
-    def _show(
-        self, ledger: Ledger, trials: Sequence[TrialRecord], tests: Sequence[TrialRecord]
-    ) -> None:
-        self.console.print(ranking_table(trials, self.sweep.objective))
-        if tests:
-            self.console.print(test_table(tests))
-        print_lines(self.console, ledger.places)
 
     def _headline(self, facts: Facts) -> dict[str, float]:
         """What the parent run says of the best configuration."""

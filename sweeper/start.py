@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from sweeper import cluster, tracking
+from sweeper.facts import facts_of
 from sweeper.importing import importing
 from sweeper.ledger import has_begun, open_ledger, search_of
 from sweeper.preflight import (
@@ -22,7 +23,7 @@ from sweeper.ranking import ranked
 from sweeper.selector import reruns
 from sweeper.study import OVER, key_of
 from sweeper.sweep import Sweep
-from sweeper.view import plan_table, print_lines, ranking_table, test_table
+from sweeper.view import plan_table, print_lines, show_outcome
 
 if TYPE_CHECKING:
     from sweeper.service import Service
@@ -88,7 +89,6 @@ def _show_finished(folder: Path, console: Console) -> int:
 def show_status(folder: Path, console: Console) -> int:
     """What the ledger says, while a sweep runs or after it."""
     ledger = open_ledger(folder)
-    console.print(ranking_table(ledger.records(), ledger.sweep.objective))
-    if tests := ledger.test_records():
-        console.print(test_table(tests))
+    trials, tests = ledger.records(), ledger.test_records()
+    show_outcome(console, facts_of(ledger.sweep, trials, tests), tests)
     return 0

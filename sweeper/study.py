@@ -251,6 +251,7 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
         seeds=tuple(outcome.get("seeds", ())),
         R=tuple(outcome.get("R", ())),
         curves=tuple(outcome.get("curves", ())),
+        selectivity=tuple(outcome.get("selectivity", ())),
         seconds=outcome.get("seconds", 0.0),
         reason=trial.user_attrs.get("reason"),
     )

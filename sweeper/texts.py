@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import yaml
 
-from sweeper.facts import Measured
+from sweeper.facts import AfterTask, Measured, Protected
 from sweeper.records import TrialRecord
 
 NOTHING = "–"
@@ -33,6 +33,23 @@ def spread(value: float | Measured, is_signed: bool = False) -> str:
         return points(value, is_signed)
     mean = points(value.mean, is_signed)
     return mean if value.deviation is None else f"{mean} ± {points(value.deviation)}"
+
+
+def coefficient(value: Measured) -> str:
+    """0.48, or 0.48 ± 0.02 for a mean over several runs."""
+    deviation = "" if value.deviation is None else f" ± {value.deviation:.2f}"
+    return f"{value.mean:.2f}{deviation}"
+
+
+def protection_warnings(found: Protected | None) -> list[str]:
+    """What a configuration that does not select says of it, after its first and last task."""
+    tasks = dict.fromkeys([found.first, found.last]) if found else ()
+    return [f"After task {a.task + 1}: {_warning(a)}." for a in tasks if a.warnings]
+
+
+def _warning(after: AfterTask) -> str:
+    n_said, n_runs = len(after.warnings), after.held.n
+    return after.warnings[0] + (f" ({n_said} of {n_runs} runs)" if n_runs > 1 else "")
 
 
 def duration(seconds: float) -> str:

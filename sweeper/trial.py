@@ -25,7 +25,7 @@ with importing():  # PyTorch and Tune: every new worker waits for them
     from mpnet.errors import DataMissing, Dead, Diverged
     from mpnet.machine import limit_threads
     from mpnet.metrics import acc, bwt
-    from mpnet.results import as_lists, summary_line, write_results
+    from mpnet.results import as_lists, selectivity_by_task, summary_line, write_results
     from mpnet.training import EpochReport
     from sweeper.recording import Recorder, Subject
     from sweeper.scratch import scratch_folder
@@ -208,6 +208,7 @@ class _Trial:
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
             "R": as_lists(results.R),
             "curve": curve[:: math.ceil(len(curve) / _CURVE_POINTS)],
+            "selectivity": selectivity_by_task(results),
         }
         self.memory.finished.append(outcome)
         self.memory.curve = []
@@ -244,7 +245,9 @@ class _Trial:
         self.memory.latest |= {**reached, "score": reached["acc"]}
         by_task = {f"acc_task_{i + 1}": float(value) for i, value in enumerate(R[t])}
         step = len(self.memory.finished) * len(results.R) + t + 1
-        self.record.task({**reached, **by_task}, step)
+        found = results.selectivity[t]
+        held = found.trunk.metrics() if found else {}
+        self.record.task({**reached, **by_task, **held}, step)
         self._report(is_urgent=True)
 
     def _report(self, is_urgent: bool) -> None:
@@ -264,6 +267,7 @@ class _Trial:
             "seeds": [seed["seed"] for seed in seeds],
             "R": [seed["R"] for seed in seeds],
             "curves": [seed["curve"] for seed in seeds],
+            "selectivity": [seed.get("selectivity", []) for seed in seeds],
             "seconds": time.monotonic() - self.start,
         }
 

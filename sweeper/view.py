@@ -11,12 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sweeper.facts import Facts, measured
+from sweeper.facts import Facts, Protected, measured
 from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
 from sweeper.study import Study
-from sweeper.texts import NOTHING, duration, percent, short_names
+from sweeper.texts import NOTHING, coefficient, duration, percent, protection_warnings, short_names
 from sweeper.texts import shown as short
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
@@ -146,6 +146,18 @@ def test_table(tests: Sequence[TrialRecord]) -> Table:
     return table
 
 
+def protection_table(found: Protected) -> Group:
+    """How selectively a configuration protects, and a line where it does not select."""
+    title = f"How selectively trial {found.configuration} protects ({found.split})"
+    table = Table(title=title, title_justify="left")
+    for name in ("after task", "held", "free", "selectivity"):
+        table.add_column(name, justify="right")
+    for after in dict.fromkeys([found.first, found.last]):
+        shares = percent(after.held), percent(after.free)
+        table.add_row(str(after.task + 1), *shares, coefficient(after.selectivity))
+    return Group(table, *(Text(line, style="yellow") for line in protection_warnings(found)))
+
+
 def headline(facts: Facts) -> str:
     """What came of a sweep, in a line."""
     if facts.best is None:
@@ -157,6 +169,15 @@ def headline(facts: Facts) -> str:
     else:
         reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
     return f"{facts.sweep.name}: {where} {reached}  {shown(facts.best.values)}"
+
+
+def show_outcome(console: Console, facts: Facts, tests: Sequence[TrialRecord]) -> None:
+    """What came of a sweep so far, in tables."""
+    console.print(ranking_table(facts.trials, facts.sweep.objective))
+    if tests:
+        console.print(test_table(tests))
+    if facts.best_protected:
+        console.print(protection_table(facts.best_protected))
 
 
 def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:

@@ -38,7 +38,16 @@ ALLOWED = {
 
 # Inside mpnet imports point left only; whatever stands in one group may import from that group.
 GROUPS = [
-    ["errors", "registry", "gaussian", "metrics", "allocator", "machine", "optimiser"],
+    [
+        "errors",
+        "registry",
+        "gaussian",
+        "metrics",
+        "selectivity",
+        "allocator",
+        "machine",
+        "optimiser",
+    ],
     ["layers", "datasets", "importance"],
     ["networks", "benchmarks"],
     ["methods"],

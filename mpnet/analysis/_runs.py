@@ -66,8 +66,7 @@ class TrainedRun:
         part, *rest = posterior.path.split(".")
         if part == "heads":
             return "head" if len(self.stream) == 1 else f"head {int(rest[0]) + 1}"
-        layers = list(dict.fromkeys(_layer(p) for p in self.posteriors if not _is_head(p)))
-        return f"layer {layers.index(_layer(posterior)) + 1}"
+        return {p.path: name for name, p in self.network.trunk_layers()}[posterior.path]
 
 
 @dataclass(frozen=True)
@@ -168,11 +167,3 @@ def about(runs: Sequence[TrainedRun]) -> str:
     n_seeds = f"seed {min(seeds)}" if len(seeds) == 1 else f"{len(seeds)} seeds"
     data = first.config.benchmark["name"]
     return f"{data}, {tasks}; {network}, {n_parameters:,} parameters; {n_seeds}"
-
-
-def _layer(posterior: Posterior) -> str:
-    return posterior.path.rpartition(".")[0]
-
-
-def _is_head(posterior: Posterior) -> bool:
-    return posterior.path.startswith("heads.")

@@ -1,73 +1,70 @@
-"""What LRA and PPBI protect: how alpha or tau is spread over layers, after every task."""
+"""What LRA and PPBI protect: how freely the weights of each layer move, after every task."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from mpnet.analysis._base import Finding, Row, Summary, Watch, analysis, table, unwatched
 from mpnet.analysis._figure import sequence, sheet
 from mpnet.analysis._runs import TrainedRun, about
-from mpnet.checkpoint import State
 from mpnet.errors import ConfigError
-from mpnet.metrics import Vector
+from mpnet.methods import Protection
+from mpnet.selectivity import FREE, HELD, QUANTILES, percent
+from mpnet.selectivity import Summary as Freedom
 
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_HELD = 0.1  # of the highest value: where a parameter begins to count as held, or as free
-_MEANING = {
-    "lowest": "at most a tenth of the highest",
-    "highest": "at least a tenth of the highest",
-}
+_BETWEEN = "#e4e4e4"
+_TRUNK = "trunk"
 
 
 class _Spread(NamedTuple):
-    """The values of one layer after one task."""
+    """The freedom of one layer after one task."""
 
     task: int
     layer: str
-    values: Vector
-    held: float
-
-    @property
-    def quantiles(self) -> Vector:
-        return np.quantile(self.values, _QUANTILES)
+    freedom: Freedom
 
 
 @analysis("spread", several=False)
 def spread(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding:
-    """What is protected: alpha (LRA) or tau (PPBI) in each layer, after each task."""
+    """What is protected: how freely each layer's weights move after each task (LRA, PPBI)."""
     (run,) = runs
-    states = {t: state for t, state in enumerate(run.kept) if state is not None}
-    if not states:
+    held = _protections(run)
+    if not held:
         raise ConfigError(
             f"{run.folder}: spread: alpha or tau must have been kept after a task, but nothing "
             f"was by method '{run.name}'; give a run of lra or ppbi made by `python -m mpnet`."
         )
-    name, holds = str(states[max(states)]["name"]), states[max(states)]["holds"]
-    spreads = [one for t, state in states.items() for one in _of_task(run, t, state)]
-    title = f"{run.title}: {name} after each task; {holds} values hold tightest\n{about(runs)}"
-    figure, (values, held) = sheet(title, columns=2)
-    _draw_values(values, spreads, name)
-    _draw_held(held, spreads, f"held: {name} {_MEANING[holds]}")
-    figure.legend(*values.get_legend_handles_labels(), fontsize=7.5, loc="outside right center")
-    return Finding("spread", figure, _rows(spreads, name), _summary(run, spreads, name))
+    spreads = [one for t, state in held.items() for one in _of_task(run, t, state)]
+    last = held[max(held)]
+    title = f"{run.title}: how freely weights move after each task; {_meaning(last)}"
+    figure, (freedom, shares, selectivity) = sheet(f"{title}\n{about(runs)}", columns=3)
+    _draw_freedom(freedom, spreads)
+    _draw_shares(shares, spreads)
+    _draw_selectivity(selectivity, spreads)
+    figure.legend(*freedom.get_legend_handles_labels(), fontsize=7.5, loc="outside right center")
+    return Finding("spread", figure, _rows(spreads, last), _summary(run, spreads))
 
 
-def _of_task(run: TrainedRun, t: int, state: State) -> list[_Spread]:
-    """Cut the flat vector as the trunk is cut."""
-    trunk = [p for p in run.posteriors if p.path.startswith("trunk.")]
-    flat = state["values"]
-    parts: dict[str, list[Vector]] = {}
-    for posterior, part in zip(trunk, flat.split([p.mean.numel() for p in trunk]), strict=True):
-        parts.setdefault(run.layer_of(posterior), []).append(part.double().numpy())
-    limit = _HELD * float(flat.max())
-    found = []
-    for layer, vectors in parts.items():
-        values = np.concatenate(vectors)
-        is_held = values <= limit if state["holds"] == "lowest" else values >= limit
-        found.append(_Spread(t, layer, values, float(is_held.mean())))
-    return found
+def _protections(run: TrainedRun) -> dict[int, Protection]:
+    """What held each parameter, by task."""
+    held = run.method.protection()
+    kept = {t: state["values"] for t, state in enumerate(run.kept) if state is not None}
+    return {} if held is None else {t: held._replace(values=v) for t, v in kept.items()}
+
+
+def _meaning(held: Protection) -> str:
+    share = f"{held.name} / {held.name}_max"
+    value = share if held.holds == "lowest" else f"1 - {share}"
+    return f"freedom = {value}, {held.name}_max = {held.limit:g}"
+
+
+def _of_task(run: TrainedRun, t: int, held: Protection) -> list[_Spread]:
+    """Every layer, and the whole trunk where there are several."""
+    found = held.selectivity(run.network)
+    parts = [_Spread(t, layer, one) for layer, one in found.layers.items()]
+    return parts if len(parts) == 1 else [*parts, _Spread(t, _TRUNK, found.trunk)]
 
 
 def _places(spreads: Sequence[_Spread]) -> list[tuple[_Spread, float, object]]:
@@ -82,24 +79,46 @@ def _places(spreads: Sequence[_Spread]) -> list[tuple[_Spread, float, object]]:
     ]
 
 
-def _draw_values(axes: Axes, spreads: Sequence[_Spread], name: str) -> None:
+def _draw_freedom(axes: Axes, spreads: Sequence[_Spread]) -> None:
     for one, x, shade in _places(spreads):
-        low, lower, middle, upper, high = one.quantiles
+        low, lower, middle, upper, high = one.freedom.quantiles
         axes.plot([x, x], [low, high], color=shade, linewidth=1)
         axes.plot([x, x], [lower, upper], color=shade, linewidth=4, solid_capstyle="butt")
         label = f"after task {one.task + 1}" if one.layer == spreads[0].layer else None
         axes.plot(x, middle, "o", color=shade, markeredgecolor="black", markersize=4, label=label)
-    axes.set(yscale="log", ylabel=name)
-    axes.set_title("median, middle half and middle 90 % of the parameters", fontsize=9)
+    axes.set(ylabel="freedom (0 held, 1 free)", ylim=(-0.03, 1.03))
+    axes.set_title("median, middle half and middle 90 % of the weights", fontsize=9)
     _name_layers(axes, spreads)
 
 
-def _draw_held(axes: Axes, spreads: Sequence[_Spread], title: str) -> None:
+def _draw_shares(axes: Axes, spreads: Sequence[_Spread]) -> None:
+    """Held from below in the task's colour, free from above, and what is between in grey."""
+    width = 0.8 / len({s.task for s in spreads})
+    look: dict[str, Any] = {"width": 0.9 * width, "linewidth": 0.5}
+    for one, x, shade in _places(spreads):
+        held, free = 100 * one.freedom.held, 100 * one.freedom.free
+        axes.bar(x, held, color=shade, **look)
+        axes.bar(x, 100 - held - free, bottom=held, color=_BETWEEN, **look)
+        axes.bar(x, free, bottom=100 - free, color="white", edgecolor=shade, hatch="////", **look)
+    kinds = [
+        Patch(facecolor="white", edgecolor="#555555", hatch="////", label=f"free: > {FREE:g}"),
+        Patch(facecolor=_BETWEEN, label="between"),
+        Patch(facecolor="#555555", label=f"held: < {HELD:g}"),
+    ]
+    axes.legend(
+        handles=kinds, fontsize=7.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.1)
+    )
+    axes.set(ylabel="weights (%)", ylim=(0, 100))
+    axes.set_title("held and free", fontsize=9)
+    _name_layers(axes, spreads)
+
+
+def _draw_selectivity(axes: Axes, spreads: Sequence[_Spread]) -> None:
     width = 0.8 / len({s.task for s in spreads})
     for one, x, shade in _places(spreads):
-        axes.bar(x, 100 * one.held, width, color=shade, edgecolor="white", linewidth=0.5)
-    axes.set(ylabel="parameters held (%)", ylim=(0, 100))
-    axes.set_title(title, fontsize=9)
+        axes.bar(x, one.freedom.selectivity, 0.9 * width, color=shade)
+    axes.set(ylabel="Gini coefficient of the freedom", ylim=(0, 1))
+    axes.set_title("selectivity: 0 where all weights are alike", fontsize=9)
     _name_layers(axes, spreads)
 
 
@@ -109,27 +128,28 @@ def _name_layers(axes: Axes, spreads: Sequence[_Spread]) -> None:
     axes.grid(visible=False, axis="x")
 
 
-def _rows(spreads: Sequence[_Spread], name: str) -> list[Row]:
+def _rows(spreads: Sequence[_Spread], held: Protection) -> list[Row]:
     return [
         {
-            "quantity": name,
+            "quantity": held.name,
+            "limit": f"{held.limit:g}",
             "after_task": one.task + 1,
             "layer": one.layer,
-            "parameters": len(one.values),
-            "held": f"{one.held:.6f}",
-            **{
-                f"q{100 * q:g}": f"{v:.6g}" for q, v in zip(_QUANTILES, one.quantiles, strict=True)
-            },
+            "parameters": one.freedom.parameters,
+            **{name: f"{value:.6f}" for name, value in one.freedom.metrics().items()},
         }
         for one in spreads
     ]
 
 
-def _summary(run: TrainedRun, spreads: Sequence[_Spread], name: str) -> Summary:
-    columns = ["after", "layer", "parameters", f"{name} 5 %", "50 %", "95 %", "held"]
+def _summary(run: TrainedRun, spreads: Sequence[_Spread]) -> Summary:
+    quantiles = [percent(q) for q in QUANTILES[::2]]
+    columns = ["after", "layer", "parameters", f"freedom {quantiles[0]}", *quantiles[1:]]
     rows = []
     for one in spreads:
-        low, _, middle, _, high = (f"{value:.2e}" for value in one.quantiles)
-        size, held = f"{len(one.values):,}", f"{one.held:.1%}"
-        rows.append([f"task {one.task + 1}", one.layer, size, low, middle, high, held])
-    return table(f"{run.title}, what is protected: {about([run])}", columns, rows)
+        found = one.freedom
+        size, middle = f"{found.parameters:,}", [f"{value:.3f}" for value in found.quantiles[::2]]
+        numbers = [f"{found.held:.1%}", f"{found.free:.1%}", f"{found.selectivity:.3f}"]
+        rows.append([f"task {one.task + 1}", one.layer, size, *middle, *numbers])
+    title = f"{run.title}, what is protected: {about([run])}"
+    return table(title, [*columns, "held", "free", "selectivity"], rows)

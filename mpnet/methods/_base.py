@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from mpnet.benchmarks import Examples
 from mpnet.networks import Network
 from mpnet.registry import Registry
+from mpnet.selectivity import Selectivity, Words, selectivity_of
 
 NonNegative = Annotated[float, Ge(0)]
 Scales = Sequence[tuple[nn.Parameter, Tensor]]
@@ -29,11 +30,26 @@ class Protection(NamedTuple):
         name: of the quantity, as the paper calls it.
         values: one flat vector.
         holds: whether the "lowest" or the "highest" values hold tightest.
+        limit: the highest value that the method can give a parameter.
+        words: what the method says of itself.
     """
 
     name: str
     values: Tensor
     holds: Literal["lowest", "highest"]
+    limit: float
+    words: Words
+
+    def freedom(self) -> Tensor:
+        """How freely every parameter moves: 0 held, 1 free."""
+        # A limit of 0 leaves rates of 0, which hold all, or KL weights of 0, which hold none.
+        share = (self.values / (self.limit or torch.inf)).clamp(0, 1)
+        return share if self.holds == "lowest" else 1 - share
+
+    def selectivity(self, network: Network) -> Selectivity:
+        """How selectively the trunk of `network` is held, in all and by layer."""
+        layers = [(name, p.mean.numel()) for name, p in network.trunk_layers()]
+        return selectivity_of(self.freedom().cpu().numpy(), layers, self.words)
 
 
 class Method(nn.Module):

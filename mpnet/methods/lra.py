@@ -9,6 +9,13 @@ from mpnet.layers.moment import by_member
 from mpnet.methods._base import METHODS, NonNegative, Protection, Scales
 from mpnet.methods._variational import Rate, Share, Variance, VariationalMethod
 from mpnet.networks import Network
+from mpnet.selectivity import Words
+
+_WORDS = Words(
+    "LRA",
+    if_alike="every weight keeps {free} of its rate: this is fine-tuning at a lower rate",
+    if_frozen="nearly frozen",
+)
 
 
 @METHODS.register("lra")
@@ -81,4 +88,4 @@ class LearningRateAdaptation(VariationalMethod):
 
     def protection(self) -> Protection:
         """alpha."""
-        return Protection("alpha", self.alpha, "lowest")
+        return Protection("alpha", self.alpha, "lowest", self.alpha_max, _WORDS)

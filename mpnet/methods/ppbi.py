@@ -8,6 +8,14 @@ from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, kl_weights
 from mpnet.methods._base import METHODS, NonNegative, Protection
 from mpnet.methods._variational import Rate, Share, Variance, VariationalMethod
 from mpnet.networks import Network
+from mpnet.selectivity import Words
+
+_WORDS = Words(
+    "PPBI",
+    if_alike="every weight is held by {held} of tau_max: "
+    "one KL weight for all, the prior alone is selective",
+    if_frozen="nearly frozen, as far as tau_max can hold them",
+)
 
 
 @METHODS.register("ppbi")
@@ -74,4 +82,4 @@ class PerParameterBayesianInference(VariationalMethod):
 
     def protection(self) -> Protection:
         """tau."""
-        return Protection("tau", self.tau, "highest")
+        return Protection("tau", self.tau, "highest", self.tau_max, _WORDS)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from mpnet.errors import ConfigError, InputError
-from mpnet.layers import LayerFamily, name_layers
+from mpnet.layers import LayerFamily, Posterior, name_layers
 from mpnet.networks._norm import TaskNorm
 from mpnet.registry import Registry
 
@@ -90,6 +90,16 @@ class Network(nn.Module):
     def trunk_parameters(self) -> Iterator[nn.Parameter]:
         """What all tasks share."""
         return (p for module in self.shared_modules() for p in module.parameters(recurse=False))
+
+    def trunk_layers(self) -> list[tuple[str, Posterior]]:
+        """Every posterior of the trunk in the order of flat vectors, behind its layer's name.
+
+        The names are for people: layer 1, layer 2, ...
+        """
+        trunk = [p for p in self.layers.posteriors(self) if p.path.startswith("trunk.")]
+        paths = [p.path.rpartition(".")[0] for p in trunk]
+        places = {path: place for place, path in enumerate(dict.fromkeys(paths), start=1)}
+        return [(f"layer {places[path]}", p) for path, p in zip(paths, trunk, strict=True)]
 
     def head_parameters(self, t: int) -> Iterator[nn.Parameter]:
         """The head of task `t`."""

@@ -95,6 +95,7 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "best": best,
         "validation": over_seeds(best) if best else {},
         "rerun": facts.best_test,
+        "warnings": texts.protection_warnings(facts.best_protected),
         "columns": _columns(facts),
         "commands": _commands(facts, file),
         "objective": " and ".join(metric.upper() for metric in facts.sweep.select_objective),

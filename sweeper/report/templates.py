@@ -26,8 +26,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
-    made.filters |= {name: getattr(texts, name) for name in names}
+    numbers = ("percent", "points", "spread", "coefficient", "duration")
+    names = ("shown", "counted", "short_names")
+    made.filters |= {name: getattr(texts, name) for name in (*numbers, *names)}
     made.filters["md"] = in_markdown
     return made
 

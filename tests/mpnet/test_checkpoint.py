@@ -87,6 +87,17 @@ def test_saving_is_due_by_epochs_or_by_time(tmp_path: Path) -> None:
     assert not Checkpoints(tmp_path, every_epochs=0).is_due(4)
 
 
+def test_a_state_from_before_selectivity_was_known_goes_on(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    expected = run(digits_run("lra"), checkpoints=checkpoints)
+    state = torch.load(checkpoints.path, weights_only=True)
+    del state["selectivity"]
+    checkpoints.save(state)
+    again = run(digits_run("lra"), checkpoints=checkpoints)
+    np.testing.assert_array_equal(again.R, expected.R)
+    assert again.selectivity == [None] * 5
+
+
 SCRIPT = """
 import json, sys
 from pathlib import Path

@@ -44,6 +44,32 @@ def test_the_folder_holds_R_the_metrics_and_the_configuration(
     assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["epochs"] == 1
 
 
+def test_a_method_that_protects_says_how_selectively_after_each_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHORT, "method.name=lra", "method.measure=uniform", "--output", "out"]) == 0
+    captured = capsys.readouterr()
+    shown = captured.err.splitlines()
+    lines = [line for line in shown if line.startswith("LRA after task")]
+    assert [line.split()[3] for line in lines] == ["1:", "2:", "3:", "4:", "5:"]
+    assert sum("of its rate: this is fine-tuning" in line for line in shown) == 5
+    assert shown.index(lines[-1]) > next(i for i, line in enumerate(shown) if "ACC" in line)
+    saved = json.loads((tmp_path / "out" / "result.json").read_text())["selectivity_by_task"]
+    assert [list(after["layers"]) for after in saved] == [["layer 1"]] * 5
+    assert saved[-1]["trunk"]["held"] == json.loads(captured.out)["held"]
+    assert main([*SHORT, "method.name=lra", "method.measure=uniform", "--output", "out"]) == 0
+    assert lines[-1] in capsys.readouterr().err.splitlines()  # of the checkpoint
+
+
+def test_a_method_that_protects_nothing_says_nothing_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHORT, "method={name: ft}", "--output", "out"]) == 0
+    captured = capsys.readouterr()
+    assert "held" not in captured.err + captured.out
+    assert "selectivity" not in (tmp_path / "out" / "result.json").read_text()
+
+
 def test_mistakes_end_with_exit_code_2_and_no_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

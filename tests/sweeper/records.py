@@ -67,10 +67,19 @@ def failed(number: int, reason: str) -> TrialRecord:
     return TrialRecord(number, f"key{number}", values_of(number), "failed", reason=reason)
 
 
-def rerun(number: int, configuration: int, seed: int, acc: float, bwt: float) -> TrialRecord:
+def rerun(
+    number: int, configuration: int, seed: int, acc: float, bwt: float, **changes: Any
+) -> TrialRecord:
     values = {"configuration": configuration, "seed": seed}
     metrics = {"acc": acc, "bwt": bwt}
-    return TrialRecord(number, "t", values, "finished", metrics, (seed,), (R_B,), (), 30.0)
+    return TrialRecord(
+        number, "t", values, "finished", metrics, (seed,), (R_B,), seconds=30.0, **changes
+    )
+
+
+def selective(held: float, free: float, selectivity: float, warning: str = "") -> dict[str, Any]:
+    shares = {"held": held, "free": free, "selectivity": selectivity}
+    return {**shares, "freedom_q50": 0.5, "warning": warning or None}
 
 
 TRIALS = [

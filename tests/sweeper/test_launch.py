@@ -30,11 +30,28 @@ def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
     assert len(command.finished()) == 2
     assert len(command.finished("test")) == 2
     assert_ledger_and_mlflow_agree(command)
+    _assert_protection_is_told(command, printed)
     journal = (command.folder / "study.journal").read_bytes()
     assert "This sweep is finished; nothing was changed." in command.run()
     assert (command.folder / "study.journal").read_bytes() == journal
     assert "must stay as it was started" in command.run("run.seed=5", "--resume", code=2)
     _assert_kept_runs_can_be_analysed(command)
+
+
+def _assert_protection_is_told(command: Command, printed: str) -> None:
+    """After each task to MLflow and the ledger; at the end on the terminal and in the report."""
+    client = MlflowClient(f"sqlite:///{command.folder}/mlflow.db")
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    by_key = {run.data.tags["sweeper.key"]: run.info.run_id for run in runs}
+    for record in command.finished("test"):
+        (after,) = record.selectivity
+        for name in ("held", "free", "selectivity", "freedom_q5", "freedom_q95"):
+            found = client.get_metric_history(by_key[f"test-{record.key}"], f"test/{name}")
+            by_step = {metric.step: metric.value for metric in found}
+            assert [by_step[t + 1] for t in range(5)] == [one[name] for one in after]
+        assert record.metrics["held"] == after[-1]["held"]
+    assert "protects (test)" in printed
+    assert "How selectively the best protect" in (command.folder / "report.md").read_text()
 
 
 def _assert_kept_runs_can_be_analysed(command: Command) -> None:

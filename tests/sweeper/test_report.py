@@ -10,7 +10,18 @@ from sweeper.records import Matrix, TrialRecord
 from sweeper.report import Report, render
 from sweeper.report.templates import FOLDER
 from sweeper.sweep import Sweep
-from tests.sweeper.records import ABOUT, HOSTILE, TESTS, TRIALS, Page, failed, finished, sweep_of
+from tests.sweeper.records import (
+    ABOUT,
+    HOSTILE,
+    TESTS,
+    TRIALS,
+    Page,
+    failed,
+    finished,
+    rerun,
+    selective,
+    sweep_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +129,57 @@ def test_the_commands_and_the_file_are_there(page: Page) -> None:
     assert "python -m sweeper.launch lra_or_ppbi.yaml" in said
     assert "layers.is_noisy=null --split test --seed 100" in said
     assert "commit 0123abc" in said and "sampler: random" in said
+
+
+# Protection
+
+ALIKE = "LRA: every weight keeps 69 % of its rate: this is fine-tuning at a lower rate"
+SELECTIVE = [selective(0.31, 0.22, 0.48), selective(0.5, 0.1, 0.6)]
+
+
+def protecting() -> Report:
+    trial = finished(2, 0.94, -0.02, selectivity=(SELECTIVE,))
+    alike = [selective(0.1, 0.2, 0.05, ALIKE), selective(0.3, 0.1, 0.4)]
+    tests = [
+        rerun(0, 2, 100, 0.93, -0.02, selectivity=(alike,)),
+        rerun(1, 2, 101, 0.95, -0.04, selectivity=([alike[1]] * 2,)),
+    ]
+    return render(sweep_of(), [TRIALS[0], trial], tests, {})
+
+
+def test_the_page_says_how_selectively_the_best_protect() -> None:
+    page = Page(protecting().html)
+    said = page.text.split("How selectively the best protect")[1].split("The freedom of")[0]
+    head = " trial split runs after task held (%) free (%) selectivity "
+    assert said.removeprefix(head).strip() == (
+        "2 validation 1 1 31.00 22.00 0.48 2 validation 1 2 50.00 10.00 0.60 "
+        "2 test 2 1 20.00 ± 14.14 15.00 ± 7.07 0.23 ± 0.25 "
+        "2 test 2 2 30.00 ± 0.00 10.00 ± 0.00 0.40 ± 0.00"
+    )
+    assert page.is_balanced and "protection" in page.ids()
+
+
+def test_a_winner_that_holds_all_alike_is_told_in_words() -> None:
+    report = protecting()
+    line = f"After task 1: {ALIKE} (1 of 2 runs)."
+    assert line in Page(report.html).text and line in report.markdown
+    assert "After task 2" not in report.markdown
+
+
+def test_the_markdown_has_the_same_table_of_protection() -> None:
+    said = protecting().markdown
+    assert "| 2 | validation | 1 | 1 | 31.00 | 22.00 | 0.48 |" in said
+    assert "| 2 | test | 2 | 2 | 30.00 ± 0.00 | 10.00 ± 0.00 | 0.40 ± 0.00 |" in said
+
+
+def test_one_task_is_both_the_first_and_the_last() -> None:
+    one = finished(0, 0.9, 0.0, R=([[0.9]],), selectivity=([selective(0.1, 0.2, 0.05, ALIKE)],))
+    said = render(sweep_of(), [one], [], {}).markdown
+    assert said.count("| 0 | validation |") == 1 and said.count(ALIKE) == 1
+
+
+def test_sweeps_that_do_not_say_how_they_protect_have_no_such_part(page: Page) -> None:
+    assert "protection" not in page.ids() and "selectively" not in page.text
 
 
 # Unusual sweeps

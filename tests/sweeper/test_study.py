@@ -286,6 +286,14 @@ def test_an_outcome_that_was_written_before_the_death_counts(tmp_path: Path) -> 
     assert again.n_left == 0
 
 
+def test_an_outcome_from_before_selectivity_was_known_is_a_record(tmp_path: Path) -> None:
+    study = opened(tmp_path, swept(trials=1))
+    number, _ = start(study)
+    assert "selectivity" not in outcome(0.9)
+    study.finish(number, outcome(0.9))
+    assert study.record(number).selectivity == ()
+
+
 def test_what_is_released_on_the_way_can_run_again(tmp_path: Path) -> None:
     study = opened(tmp_path, swept(trials=1))
     number, values = start(study)

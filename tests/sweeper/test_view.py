@@ -8,11 +8,13 @@ import pytest
 from rich.console import Console
 
 from sweeper import view
+from sweeper.facts import facts_of
 from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.study import Study
 from sweeper.sweep import parse_sweep
 from sweeper.view import Plan, View, plan_table, ranking_table, shown
+from tests.sweeper.records import finished, selective, sweep_of
 
 HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
 
@@ -110,6 +112,25 @@ def test_the_ranking_shows_the_best_first_and_counts_the_rest() -> None:
     assert "55.00%" in rows[0]
     assert "-5.50%" in rows[0]
     assert "2 more finished; 12 finished, 1 failed" in lines[-1]
+
+
+def test_the_outcome_says_how_selectively_the_best_protects_and_warns() -> None:
+    after = [selective(0.31, 0.22, 0.48), selective(0.99, 0.0, 0.02, "PPBI: one for all")]
+    facts = facts_of(sweep_of(), [finished(3, 0.9, 0.0, selectivity=(after,))], [])
+    console = Console(width=120)
+    with console.capture() as captured:
+        view.show_outcome(console, facts, [])
+    said = captured.get()
+    assert "How selectively trial 3 protects (validation)" in said
+    assert "│          1 │ 31.00% │ 22.00% │        0.48 │" in said
+    assert "After task 2: PPBI: one for all." in said and "After task 1" not in said
+
+
+def test_the_outcome_of_what_protects_nothing_has_no_word_of_it() -> None:
+    console = Console(width=120)
+    with console.capture() as captured:
+        view.show_outcome(console, facts_of(sweep_of(), [finished(3, 0.9, 0.0)], []), [])
+    assert "selective" not in captured.get()
 
 
 def test_a_value_that_a_trial_does_not_have_is_left_out() -> None:

@@ -1,20 +1,25 @@
 """What the analyses find, held against naive computations."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from mpnet import metrics
+from mpnet import continual, metrics
 from mpnet.analysis import load_runs
 from mpnet.analysis.calibration import answers_of, calibration
 from mpnet.analysis.cdf import cdf, decibels
 from mpnet.analysis.ood import _Judged, ood
 from mpnet.analysis.spread import spread
+from mpnet.checkpoint import Checkpoints
 from mpnet.errors import ConfigError
+from mpnet.results import write_results
 from mpnet.training import Answers
 from tests.mpnet.analysis.conftest import Folder
+from tests.mpnet.conftest import digits_run
 
 
 def test_decibels_are_those_of_a_ratio() -> None:
@@ -97,11 +102,32 @@ def test_the_spread_is_that_of_what_was_kept(folder: Folder, name: str) -> None:
     assert [row["after_task"] for row in rows] == [1, 2, 3, 4, 5]  # one hidden layer
     for row, state in zip(rows, run.kept, strict=True):
         assert state is not None
-        values = state["values"].double()
-        assert float(row["q50"]) == pytest.approx(float(values.quantile(0.5)), rel=1e-4)
-        limit = values.max() / 10
-        is_held = values <= limit if name == "lra" else values >= limit
-        assert float(row["held"]) == pytest.approx(float(is_held.double().mean()), abs=1e-6)
+        share = state["values"].double() / float(row["limit"])
+        freedom = share if name == "lra" else 1 - share
+        assert float(row["freedom_q50"]) == pytest.approx(float(freedom.quantile(0.5)), abs=1e-5)
+        for column, chosen in (("held", freedom < 0.1), ("free", freedom > 0.9)):
+            assert float(row[column]) == pytest.approx(float(chosen.double().mean()), abs=1e-6)
+
+
+def test_the_spread_says_what_the_run_said(folder: Folder) -> None:
+    place = folder("lra")
+    said = json.loads((place / "result.json").read_text())["selectivity_by_task"]
+    for row, after in zip(spread(load_runs([place])).rows, said, strict=True):
+        one = after["layers"][str(row["layer"])]
+        assert float(row["selectivity"]) == pytest.approx(one["selectivity"], abs=1e-6)
+        assert float(row["held"]) == pytest.approx(one["held"], abs=1e-6)
+
+
+def test_the_spread_of_several_layers_ends_with_the_whole_trunk(tmp_path: Path) -> None:
+    config = digits_run("ppbi", network={"name": "mlp", "hidden": [8, 4]})
+    results = continual.run(config, checkpoints=Checkpoints(tmp_path, keeps_task_ends=True))
+    write_results(tmp_path, config, results)
+    rows = spread(load_runs([tmp_path])).rows
+    assert [row["layer"] for row in rows] == ["layer 1", "layer 2", "trunk"] * 5
+    sizes = [int(row["parameters"]) for row in rows[:3]]
+    assert sizes[0] + sizes[1] == sizes[2]
+    held = [float(row["held"]) for row in rows[:3]]
+    assert (sizes[0] * held[0] + sizes[1] * held[1]) / sizes[2] == pytest.approx(held[2], abs=1e-5)
 
 
 def test_a_method_that_holds_nothing_has_no_spread(folder: Folder) -> None:
