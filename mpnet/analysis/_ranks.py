@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
+from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 from mpnet.metrics import Vector
 

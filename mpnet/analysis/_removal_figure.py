@@ -45,12 +45,14 @@ def drawn(title: str, drawings: Sequence[Drawing]) -> Figure:
 
 def _draw_points(axes: Axes, one: Drawing) -> None:
     shades = sequence(len(one.points))
+    all_, whole = next(iter(one.of_points.items()))
+    label = f"{all_}: {whole.value:+.2f}"
+    axes.scatter([], [], s=7, color=colour(one.family), linewidth=0, label=label)
     for place, (layer, (x, y)) in enumerate(one.points.items()):
         is_shown = (x > 0) & (y > 0)  # on logarithmic axes
         label = f"{layer}: {one.of_points[layer].value:+.2f}"
         style = {"color": shades[place], "marker": _MARKERS[place % len(_MARKERS)]}
         axes.scatter(x[is_shown], y[is_shown], s=7, alpha=0.6, linewidth=0, label=label, **style)
-    whole = next(iter(one.of_points.values()))
     sign = "-variance" if one.against == "variance" else one.against
     title = f"{one.label}\nSpearman of {sign} and |increase|: {whole.value:+.2f}"
     axes.set_title(title, fontsize=9)
@@ -69,11 +71,12 @@ def _draw_bars(axes: Axes, one: Drawing) -> None:
         found = np.array([one.correlations[order][part] for order in orders])
         y = np.arange(len(orders)) - 0.4 + height * (place + 0.5)
         value, error = found[:, 0], np.abs(found[:, 1:] - found[:, :1]).T
-        look = {"ecolor": "black", "error_kw": {"linewidth": 0.7}}
-        axes.barh(y, value, height, xerr=error, color=shades[place], label=part, **look)
+        thin = {"ecolor": "black", "linewidth": 0.7}
+        axes.barh(y, value, height, xerr=error, color=shades[place], error_kw=thin)
     axes.set_yticks(range(len(orders)), orders)
     axes.invert_yaxis()
     axes.axvline(0, color="black", linewidth=0.7)
     axes.grid(visible=False, axis="y")
+    axes.set_xlim(min(-0.25, axes.get_xlim()[0]), 1)
     axes.set_xlabel("Spearman with |increase|, 95 % interval")
-    axes.legend(fontsize=7.5)
+    axes.set_title("all orders; colours as on the left", fontsize=9)

@@ -126,8 +126,8 @@ class MomentLayers(LayerFamily):
             return changed
         units = (after.mean != before.mean).any(0) | (after.var != before.var).any(0)
         weight_mean, weight_var = layer.weight.mean[:, units], layer.weight.var[:, units]
-        old_mean, old_var, new_mean, new_var = (z[:, units] for z in (*before, *after))
-        more_var = new_var - old_var
+        old_mean, new_mean = before.mean[:, units], after.mean[:, units]
+        more_var = after.var[:, units] - before.var[:, units]
         more_square = new_mean.square() - old_mean.square() + more_var
         return Moments(
             output.mean + (new_mean - old_mean) @ weight_mean.T,
