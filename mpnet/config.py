@@ -188,6 +188,19 @@ def _bind(
     return {}
 
 
+def bound_options(member: Callable[..., object], options: Block, where: str) -> Block:
+    """Options, converted to the types of the keyword-only arguments of `member`.
+
+    Raises:
+        ConfigError: with one line per fault.
+    """
+    faults: list[str] = []
+    bound = _bind(member, options, where, where, faults)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return bound
+
+
 def options_of(member: Callable[..., object]) -> list[str]:
     """The keys that a run may set for a registered member, or for the training."""
     return list(getattr(member, "__dataclass_fields__", None) or _schema(member).model_fields)

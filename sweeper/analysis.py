@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mpnet.analysis import ANALYSES, analyse
+from mpnet.analysis import ANALYSES, analyse, flag
 from mpnet.errors import ConfigError, DataMissing
 from sweeper import tracking
 from sweeper.errors import SweepError
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ANALYSES:
         for option, default in ANALYSES[name].options.items():
             text = f"of {name} (default: {default})"
-            parser.add_argument(f"--{option}", default=default, help=text)
+            parser.add_argument(flag(option), default=default, help=text)
     return parser
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.logging import RichHandler
 
-from mpnet.analysis import ANALYSES, analyse
+from mpnet.analysis import ANALYSES, analyse, flag
 from mpnet.errors import ConfigError, DataMissing
 
 EXAMPLES = """examples:
@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   python -m mpnet.analysis calibration runs/mp-* --split test
   python -m mpnet.analysis ood runs/mp-0 --against fashion_mnist
   python -m mpnet.analysis spread runs/ppbi-0
+  python -m mpnet.analysis removal runs/mp-0 --kind shift --task 1
 
 A run folder is what `python -m mpnet FILE.yaml --output FOLDER` leaves; runs that differ in their
 seed alone are shown together. Each command writes a PNG, an SVG and the data as CSV.
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         help_output = "folder for files (default: RUN_FOLDER/analysis)"
         command.add_argument("--output", type=Path, help=help_output)
         for option, default in member.options.items():
-            command.add_argument(f"--{option}", default=default, help=f"(default: {default})")
+            command.add_argument(flag(option), default=default, help=f"(default: {default})")
     return parser
 
 

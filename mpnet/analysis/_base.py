@@ -3,7 +3,7 @@
 import csv
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -41,24 +41,33 @@ class Finding:
         figure: for print and screen.
         rows: what the figure shows, as numbers.
         summary: what to remember of it.
+        details: further tables by name, each to a CSV file of its own.
     """
 
     name: str
     figure: Figure
     rows: Sequence[Row]
     summary: Summary
+    details: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> list[Path]:
         """PNG, SVG and CSV."""
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{self.name}.{kind}" for kind in ("png", "svg", "csv")]
-        for path in paths[:2]:
+        pictures = [folder / f"{self.name}.{kind}" for kind in ("png", "svg")]
+        for path in pictures:
             save(self.figure, path)
-        with paths[2].open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(self.rows[0]))
-            writer.writeheader()
-            writer.writerows(self.rows)
-        return paths
+        tables = {folder / f"{self.name}.csv": self.rows}
+        tables |= {folder / f"{self.name}_{key}.csv": rows for key, rows in self.details.items()}
+        for path, rows in tables.items():
+            _write_rows(path, rows)
+        return [*pictures, *tables]
+
+
+def _write_rows(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,11 @@ def analysis(
         return function
 
     return enter
+
+
+def flag(option: str) -> str:
+    """An option as it is typed: --n-weights for n_weights."""
+    return f"--{option.replace('_', '-')}"
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Summary:

@@ -10,6 +10,7 @@ from rich.progress import track
 from mpnet.analysis._base import ANALYSES, Watch
 from mpnet.analysis._runs import load_runs
 from mpnet.benchmarks import EvaluationSplit
+from mpnet.config import bound_options
 
 T = TypeVar("T")
 
@@ -25,10 +26,13 @@ def analyse(
     """Load runs, analyse them, show the summary and where the files are.
 
     Raises:
-        ConfigError: a folder holds no finished run, or not one that this command can take.
+        ConfigError: a folder holds no finished run, or not one that this command can take; or
+            an option has a value that it cannot have.
         DataMissing: a data set is not there.
     """
-    finding = ANALYSES[command].run(load_runs(folders, split), _shown(console), **options)
+    member = ANALYSES[command]
+    bound = bound_options(member.run, options, where=command)
+    finding = member.run(load_runs(folders, split), _shown(console), **bound)
     console.print(finding.summary)
     paths = finding.write(output)
     for path in paths:

@@ -1,6 +1,6 @@
 """The paper's Figure 2: how much of a network can be taken away before it is missed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from mpnet import gaussian, metrics
+from mpnet import metrics
 from mpnet.analysis._base import (
     Finding,
     Row,
@@ -20,6 +20,7 @@ from mpnet.analysis._base import (
     unwatched,
 )
 from mpnet.analysis._figure import curve, sheet
+from mpnet.analysis._orders import WITH_VARIANCE, WITHOUT_VARIANCE
 from mpnet.analysis._runs import Group, TrainedRun, about, groups_of
 from mpnet.layers import Posterior
 from mpnet.training import evaluate
@@ -31,16 +32,7 @@ _SHARES = (
 _FALL = 0.01  # of accuracy, that the summary looks for
 _ZOOM = 0.05
 
-Importance = Callable[[Tensor, Tensor, torch.Generator], Tensor]
-# What goes last; the first two need variances.
-_WITH_VARIANCE: dict[str, Importance] = {
-    "snr": lambda mean, var, generator: gaussian.snr(mean, var),
-    "variance": lambda mean, var, generator: -var,
-}
-_MEASURES: dict[str, Importance] = _WITH_VARIANCE | {
-    "magnitude": lambda mean, var, generator: mean.abs(),
-    "random": lambda mean, var, generator: torch.rand(mean.shape, generator=generator),
-}
+_MEASURES = WITH_VARIANCE | WITHOUT_VARIANCE
 
 
 class Curve(NamedTuple):
@@ -77,7 +69,7 @@ def prune(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding:
 def measures_of(run: TrainedRun) -> list[str]:
     """The orders in which this network can be pruned."""
     is_certain = all(posterior.var is not None for posterior in run.posteriors)
-    return [name for name in _MEASURES if is_certain or name not in _WITH_VARIANCE]
+    return [name for name in _MEASURES if is_certain or name in WITHOUT_VARIANCE]
 
 
 def _accuracies(run: TrainedRun, measure: str) -> metrics.Vector:

@@ -111,6 +111,17 @@ class LayerFamily(ABC):
         """The value of some examples of a batch."""
 
     @abstractmethod
+    def with_unit(self, value: Any, other: Any, unit: int) -> Any:
+        """A copy of a value in which one unit or channel is that of another."""
+
+    def updated(self, layer: nn.Module, output: Any, before: Any, after: Any) -> Any:
+        """What a layer gives for `after`, known what it gave for `before`: less work, if it can.
+
+        A family may use that most units of both are the same.
+        """
+        return layer(after)
+
+    @abstractmethod
     def nll(self, output: Any, labels: Tensor) -> Tensor:
         """Mean negative log-likelihood of labels under the value that leaves a head."""
 

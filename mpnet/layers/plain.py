@@ -55,6 +55,20 @@ class PlainLayers(LayerFamily):
         """A slice."""
         return value[start:end]
 
+    def with_unit(self, value: Tensor, other: Tensor, unit: int) -> Tensor:
+        """The second dimension holds units."""
+        copy = value.clone()
+        copy[:, unit] = other[:, unit]
+        return copy
+
+    def updated(self, layer: nn.Module, output: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """Of a linear layer the part that comes from the units that differ."""
+        if not isinstance(layer, nn.Linear):
+            changed: Tensor = layer(after)
+            return changed
+        units = (after != before).any(0)
+        return output + (after[:, units] - before[:, units]) @ layer.weight[:, units].T
+
     def nll(self, output: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy."""
         return F.cross_entropy(output, labels)

@@ -172,6 +172,12 @@ class _Sampled(LayerFamily):
         """A slice of every sample."""
         return value[:, start:end]
 
+    def with_unit(self, value: Tensor, other: Tensor, unit: int) -> Tensor:
+        """The third dimension holds units."""
+        copy = value.clone()
+        copy[:, :, unit] = other[:, :, unit]
+        return copy
+
     def nll(self, output: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy, averaged over samples."""
         return F.cross_entropy(output.flatten(0, 1), labels.repeat(len(output)))

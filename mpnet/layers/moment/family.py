@@ -111,6 +111,29 @@ class MomentLayers(LayerFamily):
         """A slice of both moments."""
         return Moments(value.mean[start:end], None if value.var is None else value.var[start:end])
 
+    def with_unit(self, value: Moments, other: Moments, unit: int) -> Moments:
+        """Both moments of the unit."""
+        mean, var = value.mean.clone(), value.dense_var.clone()
+        mean[:, unit], var[:, unit] = other.mean[:, unit], other.dense_var[:, unit]
+        return Moments(mean, var)
+
+    def updated(
+        self, layer: nn.Module, output: Moments, before: Moments, after: Moments
+    ) -> Moments:
+        """Of a linear layer the part that comes from the units that differ."""
+        if not isinstance(layer, Linear) or before.var is None or after.var is None:
+            changed: Moments = layer(after)
+            return changed
+        units = (after.mean != before.mean).any(0) | (after.var != before.var).any(0)
+        weight_mean, weight_var = layer.weight.mean[:, units], layer.weight.var[:, units]
+        old_mean, new_mean = before.mean[:, units], after.mean[:, units]
+        more_var = after.var[:, units] - before.var[:, units]
+        more_square = new_mean.square() - old_mean.square() + more_var
+        return Moments(
+            output.mean + (new_mean - old_mean) @ weight_mean.T,
+            output.dense_var + more_square @ weight_var.T + more_var @ weight_mean.square().T,
+        )
+
     def nll(self, output: Moments, labels: Tensor) -> Tensor:
         """By the chosen likelihood."""
         nll: Tensor = self.likelihood(output, labels)
