@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import yaml
 
 from sweeper.facts import Measured
+from sweeper.groups import Group
 from sweeper.records import TrialRecord
 
 NOTHING = "–"
@@ -58,6 +59,13 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
     last = {path: path.removesuffix(".name").rpartition(".")[2] for path in listed}
     taken = list(last.values())
     return {path: last[path] if taken.count(last[path]) == 1 else path for path in listed}
+
+
+def group_name(group: Group) -> str:
+    """Short for the head of a row: texts speak for themselves, other values need their names."""
+    names = short_names(path for path, _ in group)
+    words = [v if isinstance(v, str) else f"{names[path]}={shown(v)}" for path, v in group]
+    return " ".join(words) or "all others"
 
 
 def typed(*words: str) -> str:

@@ -39,6 +39,7 @@ class Plan:
         reruns: of the best, on the test sets.
         seconds: of one trial, all its repeats.
         source: where that figure comes from.
+        each: paths; the best of every combination of their values are rerun.
         at_once: trials side by side, each with
         share: this much.
     """
@@ -54,6 +55,7 @@ class Plan:
     share: str
     sampler: str
     places: Mapping[str, str]
+    each: Sequence[str] = ()
 
     @property
     def device_seconds(self) -> float:
@@ -77,13 +79,20 @@ def plan_table(plan: Plan) -> Table:
     begun = f", {done} of them done" if done else ""
     repeats = f", each with {plan.repeats} seeds" if plan.repeats > 1 else ""
     table.add_row("trials", f"{plan.trials} by {plan.sampler}{begun}{repeats}, on validation data")
-    table.add_row("then", f"{plan.reruns} reruns of the best on the test sets")
+    table.add_row("then", _rerun_text(plan))
     table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{plan.at_once} trials at once, each with {plan.share}")
     table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
     for name, place in plan.places.items():
         table.add_row(name, Text(place))
     return table
+
+
+def _rerun_text(plan: Plan) -> Text:
+    if not plan.each:
+        return Text(f"{plan.reruns} reruns of the best on the test sets")
+    groups = " and ".join(plan.each)
+    return Text(f"at most {plan.reruns} reruns on the test sets, of the best of each {groups}")
 
 
 def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:

@@ -97,6 +97,11 @@ def test_the_plan_says_what_it_will_take() -> None:
         assert words in text
 
 
+def test_the_plan_says_that_the_best_of_each_group_are_rerun() -> None:
+    text = text_of(plan_table(plan(reruns=75, each=("method.name", "method.measure"))))
+    assert "at most 75 reruns on the test sets, of the best of each method.name and" in text
+
+
 def test_the_ranking_shows_the_best_first_and_counts_the_rest() -> None:
     trials = [
         *(trial(number, number / 20) for number in range(12)),
