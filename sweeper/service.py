@@ -13,6 +13,7 @@ from sweeper.facts import Facts, facts_of
 from sweeper.ledger import JOURNAL, Ledger, rerun_of, search_of
 from sweeper.preflight import Ready, outbox_of
 from sweeper.records import TrialRecord
+from sweeper.result_tables import result_tables
 from sweeper.selector import empty_groups, reruns, select
 from sweeper.space import Values
 from sweeper.storage import RUNS, below
@@ -20,7 +21,7 @@ from sweeper.study import Search
 from sweeper.texts import group_name, typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.view import View, headline, print_lines, ranking_table, test_table
+from sweeper.view import View, headline, print_lines, ranking_table
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 
@@ -202,8 +203,8 @@ class Service:
         self, ledger: Ledger, trials: Sequence[TrialRecord], tests: Sequence[TrialRecord]
     ) -> None:
         self.console.print(ranking_table(trials, self.sweep.objective))
-        if tests:
-            self.console.print(test_table(tests))
+        for table in result_tables(self.sweep, trials, tests):
+            self.console.print(table)
         print_lines(self.console, ledger.places)
 
     def _headline(self, facts: Facts) -> dict[str, float]:

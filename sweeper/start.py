@@ -18,10 +18,11 @@ from sweeper.preflight import (
     plan_of,
     ready,
 )
+from sweeper.result_tables import result_tables
 from sweeper.selector import best, reruns
 from sweeper.study import OVER, key_of
 from sweeper.sweep import Sweep
-from sweeper.view import plan_table, print_lines, ranking_table, test_table
+from sweeper.view import plan_table, print_lines, ranking_table
 
 if TYPE_CHECKING:
     from sweeper.service import Service
@@ -87,7 +88,8 @@ def _show_finished(folder: Path, console: Console) -> int:
 def show_status(folder: Path, console: Console) -> int:
     """What the ledger says, while a sweep runs or after it."""
     ledger = open_ledger(folder)
-    console.print(ranking_table(ledger.records(), ledger.sweep.objective))
-    if tests := ledger.test_records():
-        console.print(test_table(tests))
+    sweep, trials = ledger.sweep, ledger.records()
+    console.print(ranking_table(trials, sweep.objective))
+    for table in result_tables(sweep, trials, ledger.test_records()):
+        console.print(table)
     return 0

@@ -2,10 +2,11 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import yaml
 
+from sweeper.comparison import CONFIDENCE, Difference
 from sweeper.facts import Measured
 from sweeper.groups import Group
 from sweeper.records import TrialRecord
@@ -36,6 +37,24 @@ def spread(value: float | Measured, is_signed: bool = False) -> str:
     return mean if value.deviation is None else f"{mean} ± {points(value.deviation)}"
 
 
+def difference(value: Difference) -> str:
+    """In points, with its interval; a star if that is clear of zero."""
+    if value.interval is None:
+        return points(value.mean, is_signed=True)
+    low, high = (points(end, is_signed=True) for end in value.interval)
+    star = " *" if value.is_clear else ""
+    return f"{points(value.mean, is_signed=True)} [{low}, {high}]{star}"
+
+
+def by_chance(n: int) -> str:
+    """What to think of so many intervals."""
+    expected = n * (1 - CONFIDENCE)
+    return (
+        f"{counted(n, 'interval')} of {100 * CONFIDENCE:g}%: about {expected:.0f} would be clear "
+        "of zero by chance alone"
+    )
+
+
 def duration(seconds: float) -> str:
     """The two largest units."""
     days, rest = divmod(round(seconds), 86_400)
@@ -51,6 +70,12 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def in_line(values: Mapping[str, object]) -> str:
+    """Sampled values in one line, by the last parts of their paths."""
+    names = short_names(values)
+    return "  ".join(f"{names[path]}={shown(value)}" for path, value in values.items())
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:

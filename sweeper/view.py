@@ -16,17 +16,10 @@ from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
 from sweeper.study import Study
-from sweeper.texts import NOTHING, duration, percent, short_names
-from sweeper.texts import shown as short
+from sweeper.texts import NOTHING, duration, in_line, percent, short_names, shown
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
 _ENOUGH = 0.1  # trials done, from which a time can be told
-
-
-def shown(values: Mapping[str, Any]) -> str:
-    """Values in one line, by the last parts of their paths."""
-    names = short_names(values)
-    return "  ".join(f"{names[path]}={short(value)}" for path, value in values.items())
 
 
 @dataclass(frozen=True)
@@ -130,7 +123,7 @@ def ranking_table(
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
         reached = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
-        cells = [Text(short(trial.values[path]) if path in trial.values else "") for path in paths]
+        cells = [Text(shown(trial.values[path]) if path in trial.values else "") for path in paths]
         head = (str(place), str(trial.number), *reached)
         row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
@@ -165,7 +158,7 @@ def headline(facts: Facts) -> str:
         reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
     else:
         reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
-    return f"{facts.sweep.name}: {where} {reached}  {shown(facts.best.values)}"
+    return f"{facts.sweep.name}: {where} {reached}  {in_line(facts.best.values)}"
 
 
 def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
@@ -231,9 +224,8 @@ class View:
         head = f"[{self.title} {place}]"
         seconds = self._seconds_left()
         left = f"  ({duration(seconds)} left)" if seconds and self.study.n_left else ""
-        return (
-            f"{head} trial {record.number} {record.state}: {reached}  {shown(record.values)}{left}"
-        )
+        trial = f"trial {record.number} {record.state}"
+        return f"{head} {trial}: {reached}  {in_line(record.values)}{left}"
 
     # What is shown
 
@@ -262,7 +254,7 @@ class View:
         best = self.best[0]
         acc, bwt = best.metrics["acc"], best.metrics["bwt"]
         found = f"best so far: ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
-        return Text(f"{found}  trial {best.number}  {shown(best.values)}", style="green")
+        return Text(f"{found}  trial {best.number}  {in_line(best.values)}", style="green")
 
     def _running_table(self) -> Table:
         table = Table.grid(padding=(0, 2))
@@ -272,7 +264,7 @@ class View:
                 f"  trial {number}",
                 ProgressBar(total=self.n_steps, completed=trial["step"], width=20),
                 f"{percent(score):>8}" if score else "starting",
-                Text(shown(trial["values"]), style="dim"),
+                Text(in_line(trial["values"]), style="dim"),
             )
         return table
 

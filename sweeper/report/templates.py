@@ -27,6 +27,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
+    names += ("difference", "group_name", "by_chance", "in_line")
     made.filters |= {name: getattr(texts, name) for name in names}
     made.filters["md"] = in_markdown
     return made

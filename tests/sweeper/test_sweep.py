@@ -286,7 +286,8 @@ MALFORMED = {
     ),
     "key that is far from all": (
         RUN + "select: {zzz: 3}",
-        "s.yaml: select.zzz: there is no key 'zzz'; there is top, seeds, objective, at_least, each.",
+        "s.yaml: select.zzz: there is no key 'zzz'; "
+        "there is top, seeds, objective, at_least, each.",
     ),
     "each of a misspelt path": (
         SPACE + "method.name: {choice: [ft]}\nselect: {each: [method.nam]}",

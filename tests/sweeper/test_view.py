@@ -12,7 +12,7 @@ from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.study import Study
 from sweeper.sweep import parse_sweep
-from sweeper.view import Plan, View, plan_table, ranking_table, shown
+from sweeper.view import Plan, View, plan_table, ranking_table
 
 HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
 
@@ -38,14 +38,6 @@ def trial(
 
 def rerun(configuration: int, acc: float, state: State = "finished") -> TrialRecord:
     return trial(0, acc, state, {"configuration": configuration, "seed": 1})
-
-
-# Words
-
-
-def test_values_are_shown_by_the_last_parts_of_their_paths() -> None:
-    values = {"method.name": "lra", "method.tau_0": 1.23456e-5, "layers.rho": -12, "x": None}
-    assert shown(values) == "method=lra  tau_0=1.235e-05  rho=-12  x=None"
 
 
 # Tables
