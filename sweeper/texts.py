@@ -46,6 +46,14 @@ def difference(value: Difference) -> str:
     return f"{points(value.mean, is_signed=True)} [{low}, {high}]{star}"
 
 
+def short_difference(value: Difference) -> str:
+    """In points, with half of its interval, for a narrow terminal; a star as above."""
+    mean = points(value.mean, is_signed=True)
+    if value.half_width is None:
+        return mean
+    return f"{mean} ± {points(value.half_width)}{' *' if value.is_clear else ''}"
+
+
 def by_chance(n: int) -> str:
     """What to think of so many intervals."""
     expected = n * (1 - CONFIDENCE)

@@ -26,8 +26,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("percent", "points", "spread", "duration", "shown", "counted", "short_names")
-    names += ("difference", "group_name", "by_chance", "in_line")
+    names = ["percent", "points", "spread", "duration", "shown", "counted", "short_names"]
+    names += ["difference", "group_name", "by_chance", "in_line"]
     made.filters |= {name: getattr(texts, name) for name in names}
     made.filters["md"] = in_markdown
     return made

@@ -11,9 +11,12 @@ from tests.sweeper.groups import TESTS, TRIALS, reruns_of, swept
 
 
 def texts_of(
-    sweep: Sweep, trials: Sequence[TrialRecord] = TRIALS, tests: Sequence[TrialRecord] = TESTS
+    sweep: Sweep,
+    trials: Sequence[TrialRecord] = TRIALS,
+    tests: Sequence[TrialRecord] = TESTS,
+    width: int = 120,
 ) -> list[str]:
-    console, found = Console(width=120), []
+    console, found = Console(width=width), []
     for table in result_tables(sweep, trials, tests):
         with console.capture() as captured:
             console.print(table)
@@ -28,27 +31,32 @@ def row(text: str, *words: str) -> str:
 
 def test_a_group_has_its_test_result_and_the_configuration_behind_it() -> None:
     _, groups = texts_of(swept())
-    assert row(groups, "lra var") == "lra var 91.00 ± 1.41% -9.00 ± 1.41% 2 1 alpha=1"
-    assert row(groups, " ft ") == "ft 45.00 ± 7.07% -55.00 ± 7.07% 2 5 alpha=1"
+    assert row(groups, "lra var") == "lra var 91.00 ± 1.41 -9.00 ± 1.41 2 alpha=1"
+    assert row(groups, " ft ") == "ft 45.00 ± 7.07 -55.00 ± 7.07 2 alpha=1"
 
 
 def test_a_pair_has_both_differences_with_their_intervals() -> None:
     """Differences of 10 and 8 points: their deviation is 1.41, t is 12.706, n is 2."""
     pairs, _ = texts_of(swept())
-    expected = "lra var lra uniform +9.00 [-3.71, +21.71] +9.00 [-3.71, +21.71] 2"
+    expected = "lra var lra uniform +9.00 ± 12.71 +9.00 ± 12.71"
     assert row(pairs, "lra var", "lra uniform") == expected
 
 
 def test_an_interval_that_is_clear_of_zero_has_a_star() -> None:
     tests = [*reruns_of(1, 0.90, 0.92), *reruns_of(4, 0.70, 0.70)]  # 20 and 22 points
     pairs, _ = texts_of(swept(), tests=tests)
-    assert "+21.00 [+8.29, +33.71] *" in row(pairs, "lra var", "ppbi uniform")
+    assert "+21.00 ± 12.71 *" in row(pairs, "lra var", "ppbi uniform")
 
 
 def test_a_group_that_cannot_be_compared_says_why() -> None:
     _, groups = texts_of(swept(), TRIALS[:4], TESTS[:6])
     assert row(groups, "ppbi var") == "ppbi var trial 3 has no test result"
     assert row(groups, " ft ") == "ft no trial has finished"
+
+
+def test_differences_fit_into_a_narrow_terminal() -> None:
+    pairs, _ = texts_of(swept(), width=80)
+    assert len([line for line in pairs.splitlines() if "±" in line]) == 9 + 1  # and the caption
 
 
 def test_without_groups_the_reruns_are_listed_and_without_reruns_nothing() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from sweeper.comparison import Difference
-from sweeper.texts import by_chance, difference, group_name, in_line, typed
+from sweeper.texts import by_chance, difference, group_name, in_line, short_difference, typed
 
 
 def test_a_printed_command_begins_with_the_script_that_we_were_called_by(
@@ -33,6 +33,18 @@ def test_a_difference_has_a_star_if_its_interval_is_clear_of_zero(
     value: Difference, text: str
 ) -> None:
     assert difference(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Difference(0.0123, 0.002, 5), "+1.23 ± 0.20 *"),
+        (Difference(0.001, 0.002, 5), "+0.10 ± 0.20"),
+        (Difference(0.0123, None, 1), "+1.23"),
+    ],
+)
+def test_a_short_difference_has_half_of_its_interval(value: Difference, text: str) -> None:
+    assert short_difference(value) == text
 
 
 def test_many_intervals_come_with_a_warning() -> None:
