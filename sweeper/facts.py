@@ -32,6 +32,7 @@ class Rerun:
         configuration: number of the search trial.
         search: that trial, if it is known.
         seeds: of the reruns that finished.
+        by_seed: "acc" or "bwt" -> seed -> what it reached.
         R: mean over them.
         cells: of the paper, for this method, measure and benchmark.
         n_failed: reruns that did not finish.
@@ -42,6 +43,7 @@ class Rerun:
     acc: Measured
     bwt: Measured
     seeds: tuple[int, ...]
+    by_seed: Mapping[str, Mapping[int, float]]
     R: Matrix
     cells: tuple[Cell, ...]
     n_failed: int
@@ -239,14 +241,19 @@ def _rerun(
     sweep: Sweep, number: int, search: TrialRecord | None, group: Sequence[TrialRecord]
 ) -> Rerun:
     done = finished(group)
+    by_seed = {
+        name: {int(record.values["seed"]): record.metrics[name] for record in done}
+        for name in ("acc", "bwt")
+    }
     R = mean_matrix([record.R[0] for record in done if record.R])
     run = run_of(sweep, search) if search else {}
     return Rerun(
         configuration=number,
         search=search,
-        acc=measured(record.metrics["acc"] for record in done),
-        bwt=measured(record.metrics["bwt"] for record in done),
-        seeds=tuple(int(record.values["seed"]) for record in done),
+        acc=measured(by_seed["acc"].values()),
+        bwt=measured(by_seed["bwt"].values()),
+        seeds=tuple(by_seed["acc"]),
+        by_seed=by_seed,
         R=R,
         cells=tuple(matching_cells(run, len(R))),
         n_failed=sum(record.state == "failed" for record in group),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sweeper.errors import SweepError
+from sweeper.groups import Group, by_group, groups_of
 from sweeper.ranking import finished, ranked
 from sweeper.records import TrialRecord
 from sweeper.space import Values
@@ -10,10 +11,10 @@ from sweeper.sweep import Sweep
 
 
 def select(trials: Sequence[TrialRecord], sweep: Sweep) -> list[TrialRecord]:
-    """The best by what they reached on validation data, the very best first.
+    """The best, once enough trials have finished for "best" to mean anything.
 
     Raises:
-        SweepError: too few trials have finished for "best" to mean anything.
+        SweepError: too few have.
     """
     n_finished, needed = len(finished(trials)), min(sweep.select.at_least, sweep.n_trials)
     if n_finished < needed:
@@ -22,11 +23,25 @@ def select(trials: Sequence[TrialRecord], sweep: Sweep) -> list[TrialRecord]:
             f"the best are chosen, but {n_finished} of {len(trials)} have; let the sweep go on "
             "with --resume, or lower select.at_least."
         )
-    return ranked(trials, sweep.select_objective)[: sweep.select.top]
+    return best(trials, sweep)
+
+
+def best(trials: Sequence[TrialRecord], sweep: Sweep) -> list[TrialRecord]:
+    """The best of each group by what they reached on validation data, the very best first."""
+    objective, groups = sweep.select_objective, by_group(trials, sweep.select.each)
+    leading = [ranked(group, objective)[: sweep.select.top] for group in groups.values()]
+    numbers = {trial.number for group in leading for trial in group}
+    return [trial for trial in ranked(trials, objective) if trial.number in numbers]
+
+
+def empty_groups(trials: Sequence[TrialRecord], sweep: Sweep) -> list[Group]:
+    """The groups of the space without a finished trial: nothing of them can be rerun."""
+    known = by_group(finished(trials), sweep.select.each)
+    return [group for group in groups_of(sweep.space, sweep.select.each) if group not in known]
 
 
 def reruns(chosen: Sequence[TrialRecord], sweep: Sweep) -> list[Values]:
-    """Every chosen trial with every seed; no seed that the search has used."""
+    """Every chosen trial with every seed, the same for all; none that the search has used."""
     first = int(sweep.run.get("seed", 0)) + sweep.settings.repeats
     seeds = range(first, first + sweep.select.seeds)
     return [{"configuration": trial.number, "seed": seed} for trial in chosen for seed in seeds]

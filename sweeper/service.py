@@ -13,14 +13,15 @@ from sweeper.facts import Facts, facts_of
 from sweeper.ledger import JOURNAL, Ledger, rerun_of, search_of
 from sweeper.preflight import Ready, outbox_of
 from sweeper.records import TrialRecord
-from sweeper.selector import reruns, select
+from sweeper.result_tables import show_outcome
+from sweeper.selector import empty_groups, reruns, select
 from sweeper.space import Values
 from sweeper.storage import RUNS, below
 from sweeper.study import Search
-from sweeper.texts import protection_warnings, typed
+from sweeper.texts import group_name, protection_warnings, typed
 from sweeper.tracking import Tracking
 from sweeper.trial import Job
-from sweeper.view import View, headline, print_lines, show_outcome
+from sweeper.view import View, headline, print_lines
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 
@@ -55,6 +56,7 @@ class Service:
         if not self.options.select_only and not self._search(ledger):
             return self._stopped(ledger)
         chosen = self._selected(ledger)
+        self._tell_of_empty_groups(ledger)
         if chosen and not self._rerun(ledger, chosen):
             return self._stopped(ledger)
         self._tell(ledger)
@@ -69,6 +71,14 @@ class Service:
                 raise
             self.console.print(str(error), style="yellow", markup=False, soft_wrap=True)
             return []
+
+    def _tell_of_empty_groups(self, ledger: Ledger) -> None:
+        """A comparison lacks them, whatever comes next."""
+        if not self.sweep.select.each or not self.sweep.select.top:
+            return
+        for group in empty_groups(ledger.records(), self.sweep):
+            text = f"{group_name(group)}: no trial has finished, so there is none to rerun."
+            self.console.print(text, style="yellow", markup=False, soft_wrap=True)
 
     def _opened(self, ledger: Ledger) -> Tracking:
         try:

@@ -19,11 +19,11 @@ from sweeper.preflight import (
     plan_of,
     ready,
 )
-from sweeper.ranking import ranked
-from sweeper.selector import reruns
+from sweeper.result_tables import show_outcome
+from sweeper.selector import best, reruns
 from sweeper.study import OVER, key_of
 from sweeper.sweep import Sweep
-from sweeper.view import plan_table, print_lines, show_outcome
+from sweeper.view import plan_table, print_lines
 
 if TYPE_CHECKING:
     from sweeper.service import Service
@@ -73,7 +73,7 @@ def is_finished(sweep: Sweep, folder: Path) -> bool:
     ledger = open_ledger(folder)
     if ledger.n_left(search_of(sweep)) or not ledger.places or any(outbox_of(folder).glob("*")):
         return False
-    chosen = ranked(ledger.records(), sweep.select_objective)[: sweep.select.top]
+    chosen = best(ledger.records(), sweep)
     done = {record.key for record in ledger.test_records() if record.state in OVER}
     return {key_of(point) for point in reruns(chosen, sweep)} <= done
 

@@ -11,6 +11,7 @@ from annotated_types import Ge, Gt, Lt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sweeper.errors import SweepError
+from sweeper.groups import groups_of
 from sweeper.reading import BLOCKS, dump_yaml, override, read_blocks
 from sweeper.space import SearchSpace, Values, parse_space, path_fault
 
@@ -92,12 +93,14 @@ class SelectSettings(_Block):
         seeds: runs of each, with seeds that the search has not used.
         objective: by default the sweep's.
         at_least: finished trials without which nothing is selected.
+        each: paths of the space; the top of each combination of their values are rerun.
     """
 
     top: Annotated[int, Ge(0)] = 1
     seeds: Annotated[int, Ge(1)] = 3
     objective: Metric | tuple[Metric, ...] | None = None
     at_least: Annotated[int, Ge(1)] = 2
+    each: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,12 @@ class Sweep:
         if size is None:
             return asked or DEFAULT_TRIALS
         return min(asked or (size if self.settings.sampler == "grid" else DEFAULT_TRIALS), size)
+
+    @property
+    def n_reruns(self) -> int:
+        """How many reruns there will be at most; groups without a finished trial have none."""
+        n_groups = len(groups_of(self.space, self.select.each))
+        return min(n_groups * self.select.top, self.n_trials) * self.select.seeds
 
     @property
     def text(self) -> str:
@@ -170,6 +179,7 @@ def parse_sweep(
     settings = _bind(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
     select = _bind(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
+    _check_each(space, raw_space, select.each, f"{where}: select.each", found)
     if found:
         raise SweepError("\n".join(found))
     return Sweep(name, run, space, settings, select, blocks)
@@ -215,6 +225,20 @@ def _check_together(
         faults.append(f"{where}: sweep.patience: must be left out with more than one objective.")
     for place, point in enumerate(settings.first):
         faults.extend(f"{where}: sweep.first[{place}].{fault}." for fault in space.faults(point))
+
+
+def _check_each(
+    space: SearchSpace, raw_space: Any, each: Sequence[str], where: str, faults: list[str]
+) -> None:
+    for path in dict.fromkeys(each):
+        if path in space and space[path].kind not in ("grid", "choice"):
+            kind = space[path].kind
+            faults.append(f"{where}: {path}: must be a grid or a choice, but is {kind}.")
+        elif path not in space and path not in (raw_space or ()):  # else it has been told
+            hint = _hint(path, space) if space else "there is no path in it."
+            faults.append(f"{where}: {path}: must be a path of the space; {hint}")
+        if each.count(path) > 1:
+            faults.append(f"{where}: {path}: must stand there once.")
 
 
 def _bind(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:

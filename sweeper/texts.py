@@ -2,11 +2,13 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import yaml
 
+from sweeper.comparison import CONFIDENCE, Difference
 from sweeper.facts import AfterTask, Measured, Protected
+from sweeper.groups import Group
 from sweeper.records import TrialRecord
 
 NOTHING = "–"
@@ -52,6 +54,32 @@ def _warning(after: AfterTask) -> str:
     return after.warnings[0] + (f" ({n_said} of {n_runs} runs)" if n_runs > 1 else "")
 
 
+def difference(value: Difference) -> str:
+    """In points, with its interval; a star if that is clear of zero."""
+    if value.interval is None:
+        return points(value.mean, is_signed=True)
+    low, high = (points(end, is_signed=True) for end in value.interval)
+    star = " *" if value.is_clear else ""
+    return f"{points(value.mean, is_signed=True)} [{low}, {high}]{star}"
+
+
+def short_difference(value: Difference) -> str:
+    """In points, with half of its interval, for a narrow terminal; a star as above."""
+    mean = points(value.mean, is_signed=True)
+    if value.half_width is None:
+        return mean
+    return f"{mean} ± {points(value.half_width)}{' *' if value.is_clear else ''}"
+
+
+def by_chance(n: int) -> str:
+    """What to think of so many intervals."""
+    expected = n * (1 - CONFIDENCE)
+    return (
+        f"{counted(n, 'interval')} of {100 * CONFIDENCE:g}%: about {expected:.0f} would be clear "
+        "of zero by chance alone"
+    )
+
+
 def duration(seconds: float) -> str:
     """The two largest units."""
     days, rest = divmod(round(seconds), 86_400)
@@ -69,12 +97,25 @@ def shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def in_line(values: Mapping[str, object]) -> str:
+    """Sampled values in one line, by the last parts of their paths."""
+    names = short_names(values)
+    return "  ".join(f"{names[path]}={shown(value)}" for path, value in values.items())
+
+
 def short_names(paths: Iterable[str]) -> dict[str, str]:
     """The last part of each dotted path where that is enough; method for method.name."""
     listed = list(paths)
     last = {path: path.removesuffix(".name").rpartition(".")[2] for path in listed}
     taken = list(last.values())
     return {path: last[path] if taken.count(last[path]) == 1 else path for path in listed}
+
+
+def group_name(group: Group) -> str:
+    """Short for the head of a row: texts speak for themselves, other values need their names."""
+    names = short_names(path for path, _ in group)
+    words = [v if isinstance(v, str) else f"{names[path]}={shown(v)}" for path, v in group]
+    return " ".join(words) or "all others"
 
 
 def typed(*words: str) -> str:

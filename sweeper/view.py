@@ -16,17 +16,19 @@ from sweeper.ranking import finished, ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
 from sweeper.study import Study
-from sweeper.texts import NOTHING, coefficient, duration, percent, protection_warnings, short_names
-from sweeper.texts import shown as short
+from sweeper.texts import (
+    NOTHING,
+    coefficient,
+    duration,
+    in_line,
+    percent,
+    protection_warnings,
+    short_names,
+    shown,
+)
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
 _ENOUGH = 0.1  # trials done, from which a time can be told
-
-
-def shown(values: Mapping[str, Any]) -> str:
-    """Values in one line, by the last parts of their paths."""
-    names = short_names(values)
-    return "  ".join(f"{names[path]}={short(value)}" for path, value in values.items())
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Plan:
         reruns: of the best, on the test sets.
         seconds: of one trial, all its repeats.
         source: where that figure comes from.
+        each: paths; the best of every combination of their values are rerun.
         at_once: trials side by side, each with
         share: this much.
     """
@@ -54,6 +57,7 @@ class Plan:
     share: str
     sampler: str
     places: Mapping[str, str]
+    each: Sequence[str] = ()
 
     @property
     def device_seconds(self) -> float:
@@ -77,13 +81,20 @@ def plan_table(plan: Plan) -> Table:
     begun = f", {done} of them done" if done else ""
     repeats = f", each with {plan.repeats} seeds" if plan.repeats > 1 else ""
     table.add_row("trials", f"{plan.trials} by {plan.sampler}{begun}{repeats}, on validation data")
-    table.add_row("then", f"{plan.reruns} reruns of the best on the test sets")
+    table.add_row("then", _rerun_text(plan))
     table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{plan.at_once} trials at once, each with {plan.share}")
     table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
     for name, place in plan.places.items():
         table.add_row(name, Text(place))
     return table
+
+
+def _rerun_text(plan: Plan) -> Text:
+    if not plan.each:
+        return Text(f"{plan.reruns} reruns of the best on the test sets")
+    groups = " and ".join(plan.each)
+    return Text(f"at most {plan.reruns} reruns on the test sets, of the best of each {groups}")
 
 
 def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:
@@ -121,7 +132,7 @@ def ranking_table(
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
         reached = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
-        cells = [Text(short(trial.values[path]) if path in trial.values else "") for path in paths]
+        cells = [Text(shown(trial.values[path]) if path in trial.values else "") for path in paths]
         head = (str(place), str(trial.number), *reached)
         row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
@@ -168,16 +179,7 @@ def headline(facts: Facts) -> str:
         reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
     else:
         reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
-    return f"{facts.sweep.name}: {where} {reached}  {shown(facts.best.values)}"
-
-
-def show_outcome(console: Console, facts: Facts, tests: Sequence[TrialRecord]) -> None:
-    """What came of a sweep so far, in tables."""
-    console.print(ranking_table(facts.trials, facts.sweep.objective))
-    if tests:
-        console.print(test_table(tests))
-    if facts.best_protected:
-        console.print(protection_table(facts.best_protected))
+    return f"{facts.sweep.name}: {where} {reached}  {in_line(facts.best.values)}"
 
 
 def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
@@ -243,9 +245,8 @@ class View:
         head = f"[{self.title} {place}]"
         seconds = self._seconds_left()
         left = f"  ({duration(seconds)} left)" if seconds and self.study.n_left else ""
-        return (
-            f"{head} trial {record.number} {record.state}: {reached}  {shown(record.values)}{left}"
-        )
+        trial = f"trial {record.number} {record.state}"
+        return f"{head} {trial}: {reached}  {in_line(record.values)}{left}"
 
     # What is shown
 
@@ -274,7 +275,7 @@ class View:
         best = self.best[0]
         acc, bwt = best.metrics["acc"], best.metrics["bwt"]
         found = f"best so far: ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
-        return Text(f"{found}  trial {best.number}  {shown(best.values)}", style="green")
+        return Text(f"{found}  trial {best.number}  {in_line(best.values)}", style="green")
 
     def _running_table(self) -> Table:
         table = Table.grid(padding=(0, 2))
@@ -284,7 +285,7 @@ class View:
                 f"  trial {number}",
                 ProgressBar(total=self.n_steps, completed=trial["step"], width=20),
                 f"{percent(score):>8}" if score else "starting",
-                Text(shown(trial["values"]), style="dim"),
+                Text(in_line(trial["values"]), style="dim"),
             )
         return table
 

@@ -14,16 +14,18 @@ __all__ = ["Report", "render"]
 
 @dataclass(frozen=True)
 class Report:
-    """The three forms of a report."""
+    """The three forms of a report, and the picture of its comparison, if there is one."""
 
     html: str
     markdown: str
     csv: str
+    svg: str = ""
 
     @property
     def files(self) -> dict[str, str]:
         """Name -> text."""
-        return {"report.html": self.html, "report.md": self.markdown, "trials.csv": self.csv}
+        files = {"report.html": self.html, "report.md": self.markdown, "trials.csv": self.csv}
+        return {**files, "differences.svg": self.svg} if self.svg else files
 
     def write(self, folder: Path) -> list[Path]:
         """All forms into a folder; gives their paths."""
@@ -47,4 +49,9 @@ def render(
         about: label -> text: versions, commit, paths, whatever else a rerun needs.
     """
     facts = facts_of(sweep, trials, tests)
-    return Report(page.html(facts, about), page.markdown(facts, about), page.csv_text(facts))
+    return Report(
+        page.html(facts, about),
+        page.markdown(facts, about),
+        page.csv_text(facts),
+        page.differences(facts),
+    )

@@ -16,9 +16,9 @@ EXAMPLES = """examples:
   python -m sweeper.report --table1 sweeps
 
 Writes report.html (one page that needs no network), report.md and trials.csv into the folder of a
-sweep. With --table1: shows the paper's Table I for all sweeps below a folder, ours beside the
-paper's, and writes table1.html, table1.md, table1.csv and table1.tex there. Both work while sweeps
-run as well as after them.
+sweep, and differences.svg if it compares groups (select.each). With --table1: shows the paper's
+Table I for all sweeps below a folder, ours beside the paper's, and writes table1.html, table1.md,
+table1.csv and table1.tex there. Both work while sweeps run as well as after them.
 """
 
 

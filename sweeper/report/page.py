@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import plotly.offline
 
-from sweeper import texts
+from sweeper import forest, texts
+from sweeper.comparison import compare
 from sweeper.facts import Facts, mean_matrix, over_seeds, run_of
 from sweeper.records import TrialRecord
 from sweeper.report import run_figures, search_figures
@@ -52,9 +53,16 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
             rows=[_row(facts, place, t) for place, t in enumerate(_listed(facts))],
             matrices=run_figures.matrices(facts),
             curves=run_figures.curves(facts),
+            forest=differences(facts),
             search=search,
         )
     )
+
+
+def differences(facts: Facts) -> str:
+    """The picture of all pairs that are compared, as SVG; empty if there are none."""
+    pairs = compare(facts).pairs
+    return forest.svg(forest.forest(pairs)) if pairs else ""
 
 
 def markdown(facts: Facts, about: Mapping[str, str]) -> str:
@@ -96,6 +104,7 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "validation": over_seeds(best) if best else {},
         "rerun": facts.best_test,
         "warnings": texts.protection_warnings(facts.best_protected),
+        "compared": compare(facts),
         "columns": _columns(facts),
         "commands": _commands(facts, file),
         "objective": " and ".join(metric.upper() for metric in facts.sweep.select_objective),

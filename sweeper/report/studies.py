@@ -5,6 +5,7 @@ Beside samplers.py and ledger.py the only file that knows Optuna: it plots, and 
 
 import logging
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -70,10 +71,13 @@ def sensitivity(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) 
         trials: at least four finished ones.
         metric: the objective; a study for each, as Optuna would take the worst of several.
     """
-    figure = optuna.visualization.plot_param_importances(
-        _study(space, trials, [metric]),
-        evaluator=PedAnovaImportanceEvaluator(target_quantile=_top_share(trials)),
-    )
+    with warnings.catch_warnings():
+        # Of conditions that few trials meet; the figure's caption says how much to trust it.
+        warnings.filterwarnings("ignore", "Some regimes for parameter", UserWarning)
+        figure = optuna.visualization.plot_param_importances(
+            _study(space, trials, [metric]),
+            evaluator=PedAnovaImportanceEvaluator(target_quantile=_top_share(trials)),
+        )
     figure.update_layout(xaxis_title="share of the sensitivity", yaxis_title=None)
     return figure
 

@@ -26,8 +26,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    numbers = ("percent", "points", "spread", "coefficient", "duration")
-    names = ("shown", "counted", "short_names")
+    numbers = ("percent", "points", "spread", "coefficient", "duration", "difference", "by_chance")
+    names = ("shown", "counted", "short_names", "group_name", "in_line")
     made.filters |= {name: getattr(texts, name) for name in (*numbers, *names)}
     made.filters["md"] = in_markdown
     return made

@@ -6,7 +6,7 @@ import pytest
 
 from sweeper.errors import SweepError
 from sweeper.records import State, TrialRecord
-from sweeper.selector import reruns, select
+from sweeper.selector import empty_groups, reruns, select
 from sweeper.sweep import Sweep, parse_sweep
 
 
@@ -69,3 +69,84 @@ def test_every_chosen_trial_is_rerun_with_every_seed_and_none_that_the_search_us
         {"configuration": number, "seed": seed} for number in (1, 0) for seed in (12, 13, 14)
     ]
     assert reruns([TRIALS[1]], sweep_of(seeds=1)) == [{"configuration": 1, "seed": 2}]
+
+
+# Group by group
+
+BRANCHED: dict[str, Any] = {
+    "method.name": {"choice": ["ft", "lra"]},
+    "method.measure": {"choice": ["var", "uniform"], "when": {"method.name": "lra"}},
+    "method.alpha": {"grid": [1, 2, 3], "when": {"method.name": "lra"}},
+}
+EACH = ["method.name", "method.measure"]
+
+
+def grouped(each: list[str] = EACH, **select: Any) -> Sweep:
+    blocks = {"run": {}, "space": BRANCHED, "sweep": {"sampler": "grid"}}
+    return parse_sweep({**blocks, "select": {"each": each, **select}}, "s")
+
+
+def member(number: int, acc: float, *values: str, state: State = "finished") -> TrialRecord:
+    names = dict(zip(EACH, values, strict=False))
+    return TrialRecord(number, f"k{number}", names, state, {"acc": acc, "bwt": 0.0})
+
+
+MEMBERS = [
+    member(0, 0.50, "ft"),
+    member(1, 0.90, "lra", "var"),
+    member(2, 0.95, "lra", "var"),
+    member(3, 0.60, "lra", "uniform"),
+    member(4, 0.70, "lra", "uniform"),
+]
+
+
+@pytest.mark.parametrize(
+    ("each", "settings", "numbers"),
+    [
+        (EACH, {}, [2, 4, 0]),
+        (EACH, {"top": 2}, [2, 1, 4, 3, 0]),
+        (EACH, {"top": 0}, []),
+        (["method.name"], {}, [2, 0]),
+        (["method.measure"], {}, [2, 4, 0]),  # ft has no measure: a group of its own
+        ([], {}, [2]),
+    ],
+)
+def test_the_top_of_each_group_are_chosen_the_very_best_first(
+    each: list[str], settings: dict[str, Any], numbers: list[int]
+) -> None:
+    chosen = select(MEMBERS, grouped(each, **settings))
+    assert [record.number for record in chosen] == numbers
+
+
+def test_a_front_is_that_of_its_group() -> None:
+    """Trial 2 loses to trial 0 in both metrics, but that one is of another group."""
+    trials = [
+        TrialRecord(0, "a", {"method.name": "ft"}, "finished", {"acc": 0.9, "bwt": -0.2}),
+        TrialRecord(1, "b", {"method.name": "lra"}, "finished", {"acc": 0.5, "bwt": -0.1}),
+        TrialRecord(2, "c", {"method.name": "lra"}, "finished", {"acc": 0.8, "bwt": -0.3}),
+    ]
+    sweep = grouped(["method.name"], objective=["acc", "bwt"])
+    assert [record.number for record in select(trials, sweep)] == [0, 2]
+
+
+def test_all_groups_are_rerun_with_the_same_seeds() -> None:
+    sweep = grouped(seeds=3)
+    points = reruns(select(MEMBERS, sweep), sweep)
+    seeds = {
+        number: [point["seed"] for point in points if point["configuration"] == number]
+        for number in (2, 4, 0)
+    }
+    assert seeds == {2: [1, 2, 3], 4: [1, 2, 3], 0: [1, 2, 3]}
+
+
+def test_a_group_without_a_finished_trial_is_known() -> None:
+    stopped = member(5, 0.99, "lra", "uniform", state="stopped")
+    assert empty_groups([*MEMBERS[:3], stopped], grouped()) == [
+        (("method.name", "lra"), ("method.measure", "uniform"))
+    ]
+    assert empty_groups(MEMBERS, grouped()) == []
+
+
+def test_a_group_without_a_finished_trial_does_not_hold_up_the_others() -> None:
+    failed = member(5, 0.99, "lra", "uniform", state="failed")
+    assert [record.number for record in select([*MEMBERS[:3], failed], grouped())] == [2, 0]

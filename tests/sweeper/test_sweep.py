@@ -286,7 +286,29 @@ MALFORMED = {
     ),
     "key that is far from all": (
         RUN + "select: {zzz: 3}",
-        "s.yaml: select.zzz: there is no key 'zzz'; there is top, seeds, objective, at_least.",
+        "s.yaml: select.zzz: there is no key 'zzz'; "
+        "there is top, seeds, objective, at_least, each.",
+    ),
+    "each of a misspelt path": (
+        SPACE + "method.name: {choice: [ft]}\nselect: {each: [method.nam]}",
+        "s.yaml: select.each: method.nam: must be a path of the space; "
+        "did you mean 'method.name'?",
+    ),
+    "each without a space": (
+        RUN + "select: {each: [method.name]}",
+        "s.yaml: select.each: method.name: must be a path of the space; there is no path in it.",
+    ),
+    "each of a range": (
+        SPACE + "a: {uniform: [0, 1]}\nselect: {each: [a]}",
+        "s.yaml: select.each: a: must be a grid or a choice, but is uniform.",
+    ),
+    "each of a path twice": (
+        SPACE + "a: {grid: [0, 1]}\nselect: {each: [a, a]}",
+        "s.yaml: select.each: a: must stand there once.",
+    ),
+    "each is a text": (
+        SPACE + "a: {grid: [0, 1]}\nselect: {each: a}",
+        "s.yaml: select.each: input should be a valid list, but got 'a'.",
     ),
     "misspelt resource": (
         RUN + "sweep: {resources: {gpus: 1}}",

@@ -87,6 +87,37 @@ def test_a_trial_without_memory_is_recorded_with_its_reason_and_stops_nothing(
     assert_ledger_and_mlflow_agree(command)
 
 
+EACH = (
+    "space.method.name={choice: [lra, ppbi, ft]}",
+    "space.method.measure={choice: [var, uniform], when: {method.name: [lra, ppbi]}}",
+    "space.method.tau_max={grid: [1e-4], when: {method.name: ppbi}}",
+    "sweep.sampler=grid",
+    "sweep.trials=5",
+    "select.each=[method.name, method.measure]",
+    "run.epochs=1",
+)
+
+
+def test_a_sweep_killed_in_its_reruns_compares_all_groups_in_the_end(tmp_path: Path) -> None:
+    command = Command(tmp_path, *EACH)
+    command.file.write_text(json.dumps({**SMALL, "space": {}}))  # conditions go by the order
+    process = command.start()
+    command.wait_for(lambda: (command.folder / "study.journal").exists())
+    command.wait_for(lambda: len(command.finished("test")) >= 2)
+    kill(process.pid)
+    process.communicate()
+    before = {trial.key: trial for trial in command.finished("test")}
+    printed = command.run("--resume")
+    after = {trial.key: trial for trial in command.finished("test")}
+    assert len(command.finished("test")) == len(after) == 5 * 2
+    assert {key: after[key] for key in before} == before
+    assert sorted(trial.values["seed"] for trial in after.values()) == [1] * 5 + [2] * 5
+    assert "Differences on the test sets, seed by seed" in printed
+    assert (command.folder / "differences.svg").exists()
+    assert "This sweep is finished; nothing was changed." in command.run()
+    assert_ledger_and_mlflow_agree(command)
+
+
 def test_no_improvement_ends_a_sweep(tmp_path: Path) -> None:
     command = Command(tmp_path, "sweep.trials=50", "sweep.patience=2", "run.epochs=1")
     command.run()

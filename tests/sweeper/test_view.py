@@ -8,13 +8,11 @@ import pytest
 from rich.console import Console
 
 from sweeper import view
-from sweeper.facts import facts_of
 from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.study import Study
 from sweeper.sweep import parse_sweep
-from sweeper.view import Plan, View, plan_table, ranking_table, shown
-from tests.sweeper.records import finished, selective, sweep_of
+from sweeper.view import Plan, View, plan_table, ranking_table
 
 HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
 
@@ -40,14 +38,6 @@ def trial(
 
 def rerun(configuration: int, acc: float, state: State = "finished") -> TrialRecord:
     return trial(0, acc, state, {"configuration": configuration, "seed": 1})
-
-
-# Words
-
-
-def test_values_are_shown_by_the_last_parts_of_their_paths() -> None:
-    values = {"method.name": "lra", "method.tau_0": 1.23456e-5, "layers.rho": -12, "x": None}
-    assert shown(values) == "method=lra  tau_0=1.235e-05  rho=-12  x=None"
 
 
 # Tables
@@ -99,6 +89,11 @@ def test_the_plan_says_what_it_will_take() -> None:
         assert words in text
 
 
+def test_the_plan_says_that_the_best_of_each_group_are_rerun() -> None:
+    text = text_of(plan_table(plan(reruns=75, each=("method.name", "method.measure"))))
+    assert "at most 75 reruns on the test sets, of the best of each method.name and" in text
+
+
 def test_the_ranking_shows_the_best_first_and_counts_the_rest() -> None:
     trials = [
         *(trial(number, number / 20) for number in range(12)),
@@ -112,25 +107,6 @@ def test_the_ranking_shows_the_best_first_and_counts_the_rest() -> None:
     assert "55.00%" in rows[0]
     assert "-5.50%" in rows[0]
     assert "2 more finished; 12 finished, 1 failed" in lines[-1]
-
-
-def test_the_outcome_says_how_selectively_the_best_protects_and_warns() -> None:
-    after = [selective(0.31, 0.22, 0.48), selective(0.99, 0.0, 0.02, "PPBI: one for all")]
-    facts = facts_of(sweep_of(), [finished(3, 0.9, 0.0, selectivity=(after,))], [])
-    console = Console(width=120)
-    with console.capture() as captured:
-        view.show_outcome(console, facts, [])
-    said = captured.get()
-    assert "How selectively trial 3 protects (validation)" in said
-    assert "│          1 │ 31.00% │ 22.00% │        0.48 │" in said
-    assert "After task 2: PPBI: one for all." in said and "After task 1" not in said
-
-
-def test_the_outcome_of_what_protects_nothing_has_no_word_of_it() -> None:
-    console = Console(width=120)
-    with console.capture() as captured:
-        view.show_outcome(console, facts_of(sweep_of(), [finished(3, 0.9, 0.0)], []), [])
-    assert "selective" not in captured.get()
 
 
 def test_a_value_that_a_trial_does_not_have_is_left_out() -> None:
