@@ -42,8 +42,8 @@ def test_every_search_space_in_the_project_has_a_run_that_binds(file: Path) -> N
         ),
         (
             {"layers": {"likelihood": "gauss"}},
-            "run.layers.likelihood: input should be 'expected_softmax' or 'gaussian', "
-            "but got 'gauss'.",
+            "run.layers.likelihood: input should be 'expected_softmax', 'tight_softmax' or "
+            "'gaussian', but got 'gauss'.",
         ),
         (
             {"network": {"name": "mlp", "batch_norm": "frozn"}},
