@@ -15,11 +15,26 @@ from torch import Tensor
 from mpnet import gaussian
 
 Measure = Literal["var", "snr", "uniform", "shuffled", "uniform_snr", "shuffled_snr"]
-Scale = Literal["auto", "linear", "log", "rank"]
+Scale = Literal["linear", "log", "rank"]
 Guard = Annotated[float, Ge(0), Lt(0.5)]
 Accumulate = Literal["last", "max", "product"]
 
-_AUTO: dict[str, Scale] = {"var": "linear", "snr": "log"}
+
+class _Parts(NamedTuple):
+    """What is measured, and what becomes of it before it is used."""
+
+    base: Literal["var", "snr"]
+    control: Literal["none", "uniform", "shuffled"] = "none"
+
+
+_PARTS: dict[Measure, _Parts] = {
+    "var": _Parts("var"),
+    "snr": _Parts("snr"),
+    "uniform": _Parts("var", "uniform"),
+    "shuffled": _Parts("var", "shuffled"),
+    "uniform_snr": _Parts("snr", "uniform"),
+    "shuffled_snr": _Parts("snr", "shuffled"),
+}
 
 
 class Map(NamedTuple):
@@ -29,8 +44,7 @@ class Map(NamedTuple):
         measure: "var", or "snr" for |mean| / var, whose inverse is the uncertainty. Controls:
             "uniform" gives every parameter the mean of what "var" gives, "shuffled" gives the same
             values to the wrong parameters; "uniform_snr" and "shuffled_snr" likewise.
-        scale: "linear", "log" or "rank" of the measure before it is mapped to [0, 1]; "auto" is
-            linear for the variance and logarithmic for the SNR.
+        scale: "linear", "log" or "rank" of the measure before it is mapped to [0, 1].
         guard: share of the parameters at either end that do not count when the ends of the scale
             are set, so that a dozen outliers do not decide about all others.
         accumulate: over tasks, the "last" posterior's alone, or with those before it the "max" of
@@ -38,17 +52,14 @@ class Map(NamedTuple):
     """
 
     measure: Measure = "var"
-    scale: Scale = "auto"
+    scale: Scale = "rank"
     guard: float = 0.0
     accumulate: Accumulate = "last"
 
     def __call__(self, mean: Tensor, var: Tensor, before: Tensor) -> Tensor:
         """The uncertainties after a task, given those after the one before it (1 at first)."""
-        control, _, measure = self.measure.rpartition("_")
-        if measure in ("uniform", "shuffled"):
-            control, measure = measure, "var"
-        scale = _AUTO[measure] if self.scale == "auto" else self.scale
-        now = uncertainty(mean, var, measure, scale, self.guard)  # type: ignore[arg-type]
+        base, control = _PARTS[self.measure]
+        now = uncertainty(mean, var, base, self.scale, self.guard)
         if control == "uniform":
             now = now.mean().expand_as(now)
         elif control == "shuffled":
@@ -62,7 +73,7 @@ def uncertainty(
     mean: Tensor,
     var: Tensor,
     measure: Literal["var", "snr"],
-    scale: Literal["linear", "log", "rank"],
+    scale: Scale,
     guard: float = 0.0,
 ) -> Tensor:
     """How uncertain each parameter is among all: 0 for the most certain, 1 for the least."""

@@ -41,7 +41,7 @@ class VariationalMethod(Method):
         self,
         network: Network,
         *,
-        tau_0: NonNegative = 1e-5,
+        tau_0: NonNegative = 1e-7,
         variance: Variance = "natural",
         variance_rate: Share = 0.1,
         rho_learning_rate: Rate | None = None,

@@ -45,15 +45,15 @@ class PerParameterBayesianInference(VariationalMethod):
         self,
         network: Network,
         *,
-        tau_0: NonNegative = 1e-5,
+        tau_0: NonNegative = 1e-7,
         variance: Variance = "natural",
         variance_rate: Share = 0.1,
         rho_learning_rate: Rate | None = None,
         measure: Measure = "var",
-        scale: Scale = "auto",
+        scale: Scale = "rank",
         guard: Guard = 0.05,
         accumulate: Accumulate = "last",
-        tau_max: NonNegative = 1e-4,
+        tau_max: NonNegative = 2e-7,
         tau_min: NonNegative = 1e-12,
     ) -> None:
         super().__init__(
