@@ -78,7 +78,7 @@ def removal(
     watch: Watch = unwatched,
     *,
     kind: Kind = "removal",
-    delta: Annotated[float, Gt(0)] = 0.01,
+    delta: Annotated[float, Gt(0)] = 1e-3,
     task: int | None = None,
     n_weights: Count | None = None,
     n_images: Count | None = None,
@@ -90,7 +90,8 @@ def removal(
         watch: shows progress.
         kind: "removal" of a parameter, or "shift" of its mean both ways, which leaves the
             curvature: what an update does to a task that is no longer trained.
-        delta: how far means are shifted.
+        delta: how far means are shifted. Further, more units cross zero on some image, where the
+            first-order ReLU lets a variance through or not: jumps that hide the curvature.
         task: whose loss is measured, from 1; None for the last.
         n_weights: drawn from every layer of the trunk; None for 300, or 40 with convolutions.
         n_images: of the split that the run may see; None for 1,000, or 250 with convolutions.
@@ -173,7 +174,7 @@ def _correlated(label: str, run: TrainedRun, plan: _Plan, layers: Sequence[_Laye
     of_size: dict[str, dict[str, Correlation]] = {}
     of_signed: dict[str, dict[str, Correlation]] = {}
     for order in orders_of(run):
-        generator = torch.Generator().manual_seed(run.config.seed)
+        generator = torch.Generator().manual_seed(run.config.seed + 1)  # not that of the draw
         values = _ORDERS[order](mean, var, generator).numpy()
         pairs = {part: (values[mask], increases[mask]) for part, mask in parts.items()}
         of_size[order] = {part: correlation(x, np.abs(y)) for part, (x, y) in pairs.items()}
@@ -241,17 +242,22 @@ def _weight_rows(one: _Measured) -> list[Row]:
 
 
 def _summary(measured: Sequence[_Measured]) -> Summary:
-    """One line for each order of each run, that which foretells most first."""
-    layers = list(dict.fromkeys(layer.name for one in measured for layer in one.layers))
+    """A block for each run, with a column for each order."""
+    orders = [name for name in _ORDERS if any(name in one.of_size for one in measured)]
     rows = []
     for one in measured:
-        rows.append([one.label, *[""] * (len(layers) + 3)])
-        for order, found in sorted(one.of_size.items(), key=lambda pair: -pair[1][_ALL].value):
-            value, low, high = found[_ALL]
-            parts = [f"{found[name].value:+.2f}" if name in found else "" for name in layers]
-            signed = f"{one.of_signed[order][_ALL].value:+.2f}"
-            whole = [f"{value:+.2f}", f"{low:+.2f} ... {high:+.2f}"]
-            rows.append([f"  {order}", *whole, *parts, signed])
-    columns = ["", "all", "95 % interval", *layers, "all, signed"]
+        rows.append([one.label, *[""] * len(orders)])
+        for part in next(iter(one.of_size.values())):
+            rows.append([f"  {part}", *_cells(one.of_size, orders, part, "value")])
+        for end in ("low", "high"):
+            rows.append([f"  {_ALL}, {end} (95 %)", *_cells(one.of_size, orders, _ALL, end)])
+        rows.append([f"  {_ALL}, signed", *_cells(one.of_signed, orders, _ALL, "value")])
     title = f"Spearman's correlation of orders with |increase|. {_heading(measured)}"
-    return table(title, columns, rows)
+    return table(title, ["", *orders], rows)
+
+
+def _cells(found: Correlations, orders: Sequence[str], part: str, field: str) -> list[str]:
+    """One number of each order; empty where a run has not that order."""
+    return [
+        f"{getattr(found[order][part], field):+.2f}" if order in found else "" for order in orders
+    ]
