@@ -15,6 +15,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 HELD, FREE = 0.1, 0.9  # below, above: the freedom from which a weight counts as one or the other
 _ALIKE = 0.1  # between the outer quantiles: so close that all weights are as good as equal
 _FROZEN = 0.95  # held: so many that hardly anything is left to learn with
+_LOCKSTEP = 1.5  # between the outer quantiles of the variances: so close that they tell nothing
 
 
 class Words(NamedTuple):
@@ -86,12 +87,15 @@ class Selectivity(NamedTuple):
     Args:
         label: the method's name as people write it.
         warning: one sentence where it does not select, else None.
+        variance_ratio: between the 95 % and the 5 % quantile of the weights' variances. A scale
+            that is stretched to [0, 1] makes any variances look selective; this tells.
         trunk: summary of all weights.
         layers: summary of each layer's weights by its name.
     """
 
     label: str
     warning: str | None
+    variance_ratio: float
     trunk: Summary
     layers: Mapping[str, Summary]
 
@@ -112,16 +116,17 @@ class Selectivity(NamedTuple):
     def from_dict(cls, content: Mapping[str, Any]) -> "Selectivity":
         """What `as_dict` has made, back again."""
         layers = {name: _restored(one) for name, one in content["layers"].items()}
-        return cls(content["label"], content["warning"], _restored(content["trunk"]), layers)
+        return cls(**{**content, "trunk": _restored(content["trunk"]), "layers": layers})
 
 
 def selectivity_of(
-    freedom: Vector, layers: Sequence[tuple[str, int]], words: Words
+    freedom: Vector, var: Vector, layers: Sequence[tuple[str, int]], words: Words
 ) -> Selectivity:
     """How selectively weights are protected, together and by layer.
 
     Args:
         freedom: of every weight, one flat vector.
+        var: the posterior variance of every weight, likewise.
         layers: names and sizes of the parts of that vector, in order; parts of one name are one.
         words: what the method calls itself and what it means.
     """
@@ -136,7 +141,19 @@ def selectivity_of(
         parts.setdefault(name, []).append(part)
     trunk = summary(freedom)
     by_layer = {name: summary(np.concatenate(found)) for name, found in parts.items()}
-    return Selectivity(words.label, trunk.warning(words), trunk, by_layer)
+    low, high = np.quantile(var, [QUANTILES[0], QUANTILES[-1]])
+    ratio = float(high / low) if low > 0 else np.inf
+    return Selectivity(words.label, _warning(trunk, ratio, words), ratio, trunk, by_layer)
+
+
+def _warning(trunk: Summary, variance_ratio: float, words: Words) -> str | None:
+    """The worse of what can be wrong: variances that tell nothing, or what is made of them."""
+    if variance_ratio < _LOCKSTEP:
+        return (
+            f"{words.label}: 90 % of the variances lie within a factor of {variance_ratio:.3g}: "
+            "they tell no weights apart, whatever is made of them"
+        )
+    return trunk.warning(words)
 
 
 def summary(freedom: Vector) -> Summary:

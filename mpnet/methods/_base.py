@@ -32,6 +32,7 @@ class Protection(NamedTuple):
         holds: whether the "lowest" or the "highest" values hold tightest.
         limit: the highest value that the method can give a parameter.
         words: what the method says of itself.
+        var: the posterior variances that it follows from, likewise.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Protection(NamedTuple):
     holds: Literal["lowest", "highest"]
     limit: float
     words: Words
+    var: Tensor
 
     def freedom(self) -> Tensor:
         """How freely every parameter moves: 0 held, 1 free."""
@@ -49,7 +51,8 @@ class Protection(NamedTuple):
     def selectivity(self, network: Network) -> Selectivity:
         """How selectively the trunk of `network` is held, in all and by layer."""
         layers = [(name, p.mean.numel()) for name, p in network.trunk_layers()]
-        return selectivity_of(self.freedom().cpu().numpy(), layers, self.words)
+        freedom, var = self.freedom().cpu().numpy(), self.var.cpu().numpy()
+        return selectivity_of(freedom, var, layers, self.words)
 
 
 class Method(nn.Module):

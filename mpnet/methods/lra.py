@@ -88,4 +88,5 @@ class LearningRateAdaptation(VariationalMethod):
 
     def protection(self) -> Protection:
         """alpha."""
-        return Protection("alpha", self.alpha, "lowest", self.alpha_max, _WORDS)
+        _, var = self.trunk_posterior()
+        return Protection("alpha", self.alpha, "lowest", self.alpha_max, _WORDS, var)

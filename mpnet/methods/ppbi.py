@@ -82,4 +82,5 @@ class PerParameterBayesianInference(VariationalMethod):
 
     def protection(self) -> Protection:
         """tau."""
-        return Protection("tau", self.tau, "highest", self.tau_max, _WORDS)
+        _, var = self.trunk_posterior()
+        return Protection("tau", self.tau, "highest", self.tau_max, _WORDS, var)

@@ -20,6 +20,7 @@ from mpnet.selectivity import (
 )
 from tests.mpnet.conftest import digits_run
 
+SPREAD = np.geomspace(1e-6, 1, 100)
 WORDS = Words("XYZ", "each has {free} and lacks {held}", "it rests")
 
 
@@ -91,7 +92,7 @@ def test_what_is_no_freedom_is_refused(values: list[float]) -> None:
 
 def test_parts_of_one_name_are_one_layer() -> None:
     values = drawn(10)
-    found = selectivity_of(values, [("a", 3), ("b", 4), ("a", 3)], WORDS)
+    found = selectivity_of(values, drawn(10), [("a", 3), ("b", 4), ("a", 3)], WORDS)
     assert found.trunk == summary(values)
     assert found.layers == {
         "a": summary(np.concatenate([values[:3], values[7:]])),
@@ -101,11 +102,11 @@ def test_parts_of_one_name_are_one_layer() -> None:
 
 def test_sizes_that_do_not_add_up_are_refused() -> None:
     with pytest.raises(ValueError, match="must add up to the 10 values .* but got 9"):
-        selectivity_of(drawn(10), [("a", 4), ("b", 5)], WORDS)
+        selectivity_of(drawn(10), drawn(10), [("a", 4), ("b", 5)], WORDS)
 
 
 def test_nothing_is_lost_on_the_way_through_json() -> None:
-    found = selectivity_of(drawn(10), [("a", 4), ("b", 6)], WORDS)
+    found = selectivity_of(drawn(10), drawn(10), [("a", 4), ("b", 6)], WORDS)
     assert Selectivity.from_dict(json.loads(json.dumps(found.as_dict()))) == found
 
 
@@ -113,7 +114,7 @@ def test_nothing_is_lost_on_the_way_through_json() -> None:
 
 
 def test_a_line_says_how_much_is_held_and_free() -> None:
-    found = selectivity_of(np.array([0.0, 0.0, 0.5, 1.0]), [("a", 4)], WORDS)
+    found = selectivity_of(np.array([0.0, 0.0, 0.5, 1.0]), drawn(4), [("a", 4)], WORDS)
     line = "XYZ after task 3: 50 % of the weights held, 25 % free, selectivity 0.58"
     assert found.line(2) == line
 
@@ -134,7 +135,7 @@ def test_a_line_says_how_much_is_held_and_free() -> None:
     ids=["even", "apart", "alike", "frozen", "nearly", "both"],
 )
 def test_what_does_not_select_is_said_so(values: Vector, warning: str | None) -> None:
-    assert selectivity_of(values, [("a", len(values))], WORDS).warning == warning
+    assert selectivity_of(values, SPREAD, [("a", len(values))], WORDS).warning == warning
 
 
 # Methods
@@ -149,7 +150,7 @@ def test_freedom_is_the_share_of_the_limit_or_what_is_missing_of_it(
     holds: str, limit: float, freedom: list[float]
 ) -> None:
     values = torch.tensor([0.0, 1.0, 2.0])
-    assert Protection("x", values, holds, limit, WORDS).freedom().tolist() == freedom  # type: ignore[arg-type]
+    assert Protection("x", values, holds, limit, WORDS, values).freedom().tolist() == freedom  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", list(METHODS))
@@ -176,3 +177,16 @@ def test_the_uniform_control_holds_all_weights_alike(name: str) -> None:
         "one KL weight for all, the prior alone is selective",
     }
     assert found.warning == expected[name]
+
+
+def test_variances_in_lockstep_are_named_however_far_the_map_has_stretched_them() -> None:
+    var = np.linspace(6.20e-6, 6.25e-6, 100)
+    found = selectivity_of(np.linspace(0, 1, 100), var, [("a", 100)], WORDS)
+    assert found.variance_ratio == pytest.approx(1.0073, abs=1e-4)
+    assert found.warning == (
+        "XYZ: 90 % of the variances lie within a factor of 1.01: they tell no weights apart, "
+        "whatever is made of them"
+    )
+    apart = selectivity_of(np.linspace(0, 1, 100), np.geomspace(1e-6, 1, 100), [("a", 100)], WORDS)
+    assert apart.warning is None
+    assert apart.variance_ratio == pytest.approx(10 ** (6 * 0.9), rel=1e-3)
