@@ -115,17 +115,16 @@ def natural_step(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: floa
     """Move variances towards where the ELBO is stationary, given the likelihood's gradient of rho.
 
     With g the derivative of the negative log-likelihood by the variance, that is where 1 / var =
-    1 / prior_var + 2 g / tau. The precision goes the part `rate` of the way, x relative to itself:
-    times 1 + x upwards, times exp(x) downwards, so that it stays positive even where g is negative
-    and no such point is near. (The Bayesian learning rule's correction, 1 + x + x^2 / 2, agrees
-    for small x, but overflows upwards and turns below -1, where we stop.)
+    1 / prior_var + 2 g / tau; the precision goes the part `rate` of the way. A negative g, where
+    a likelihood would rather be unsure, counts as 0: no variance is sought above the prior's, and
+    precisions stay positive without the Bayesian learning rule's correction for them. (Under the
+    Gaussian likelihood variances would otherwise grow without end.)
     """
     if rho.grad is None:
         return
     var, slope = variance_and_slope(rho)
-    x = rho.grad.div_(slope).mul_(2 / tau).add_(prior_var.reciprocal()).mul_(var).sub_(1)
-    x.mul_(rate)
-    var.div_(x.clamp(-1, 0).exp_().add_(x.clamp_min_(0)))
+    target = rho.grad.div_(slope).clamp_min_(0).mul_(2 / tau).add_(prior_var.reciprocal())
+    var.div_(target.mul_(var).sub_(1).mul_(rate).add_(1))
     rho.copy_(rho_of(var))
     rho.grad = None
 
