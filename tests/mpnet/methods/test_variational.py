@@ -114,10 +114,11 @@ def test_natural_steps_tell_variances_apart_within_a_task_and_adam_does_not(name
 def test_the_rate_of_rho_is_its_own_under_adam(name: str) -> None:
     start = gaussian.variance(torch.tensor(-12.0))
     slow, fast = (
-        _variances(name, 1, variance="adam", rho_learning_rate=rate) for rate in (1e-6, 3e-1)
+        (_variances(name, 1, variance="adam", rho_learning_rate=rate) / start).log().abs()
+        for rate in (1e-6, 3e-1)
     )
-    torch.testing.assert_close(slow, torch.full_like(slow, float(start)), rtol=2e-3, atol=0)
-    assert (fast > 5 * start).double().mean() > 0.5
+    assert slow.max() < 2e-3
+    assert fast.median() > 0.5
 
 
 def test_lra_scales_the_variances_step_as_it_does_the_means() -> None:
@@ -132,7 +133,7 @@ def test_controls_train_like_any_other_measure(name: str, measure: str) -> None:
     held = trained(config, 2).protection()
     assert held is not None
     assert (held.values.unique().numel() == 1) == measure.startswith("uniform")
-    np.testing.assert_array_equal(run(config), run(config))
+    np.testing.assert_array_equal(run(config).R, run(config).R)
 
 
 @every_variational
@@ -144,7 +145,7 @@ def test_both_kinds_of_variances_resume_bit_for_bit(
     if name in ("lra", "ppbi"):
         options |= {"measure": "shuffled", "accumulate": "product"}
     config = digits_run(method=options)
-    whole = run(config)
+    whole = run(config).R
 
     def stop_in_the_second_task(report: EpochReport) -> None:
         if (report.task, report.epoch) == (1, 0):
@@ -153,7 +154,7 @@ def test_both_kinds_of_variances_resume_bit_for_bit(
     checkpoints = Checkpoints(tmp_path, every_epochs=1)
     with pytest.raises(KeyboardInterrupt):
         run(config, on_epoch_end=stop_in_the_second_task, checkpoints=checkpoints)
-    np.testing.assert_array_equal(run(config, checkpoints=checkpoints), whole)
+    np.testing.assert_array_equal(run(config, checkpoints=checkpoints).R, whole)
 
 
 def test_natural_variances_need_a_kl() -> None:
