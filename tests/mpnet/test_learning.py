@@ -1,5 +1,6 @@
 """Learning on real MNIST and CIFAR10 by the ELBO alone; skipped where the data are not there."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +11,18 @@ from torch import Tensor
 from mpnet import datasets
 from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import Preparation, Split, Task, TaskStream
+from mpnet.config import load_run
 from mpnet.errors import DataMissing
 from mpnet.layers.moment import MomentLayers
 from mpnet.methods.ft import FineTuning
 from mpnet.networks import Network, build_network
 from mpnet.training import EpochReport, TrainingSettings, evaluate
-from tests.mpnet.conftest import train_task
+from tests.mpnet.conftest import train_task, trained
 
 pytestmark = pytest.mark.slow
 
 EPOCHS = 10
+SEARCH_SPACES = Path(__file__).parents[2] / "search_spaces"
 both_likelihoods = pytest.mark.parametrize("likelihood", ["expected_softmax", "gaussian"])
 
 
@@ -118,3 +121,28 @@ def test_alexnet_learns_five_classes_of_cifar10_without_collapse(
     print(f"{likelihood}, seed {seed}: {by_epoch}, test {reached:.4f}")
     assert min(by_epoch[2:]) > 0.3  # chance is 0.2
     assert by_epoch[-1] > 0.5
+
+
+@pytest.mark.parametrize("name", ["lra", "ppbi"])
+@pytest.mark.parametrize("measure", ["var", "snr"])
+@pytest.mark.parametrize("tau_0", [1e-3, 1e-5, 1e-7, 1e-8])
+def test_after_a_task_some_weights_are_held_and_some_are_free(
+    name: str, measure: str, tau_0: float
+) -> None:
+    changes = ["epochs=4", f"method.measure={measure}", f"method.tau_0={tau_0}"]
+    config = load_run(SEARCH_SPACES / f"{name}_split_mnist.yaml", changes)
+    try:
+        method = trained(config, 1)
+    except DataMissing as error:
+        pytest.skip(str(error))
+    held = method.protection()
+    assert held is not None
+    freedom = held.freedom()
+    is_held, is_free = (freedom < 0.1).double().mean(), (freedom > 0.5).double().mean()
+    found = held.selectivity(method.network)
+    print(f"{name} {measure} tau_0 {tau_0}: held {is_held:.3f}, above a half {is_free:.3f}")
+    print(f"95 % to 5 % quantile of the variances: {found.variance_ratio:.1f}")
+    assert 0.05 <= is_held <= 0.6
+    assert is_free >= 0.2
+    if tau_0 <= 1e-5:  # a heavier KL keeps nearly all variances at the prior's
+        assert found.variance_ratio > 3
