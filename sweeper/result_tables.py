@@ -1,16 +1,26 @@
-"""What came out on the test sets, as tables for a terminal: configurations, or groups of them."""
+"""What came of a sweep, as tables for a terminal: reruns, their groups, what is protected."""
 
 from collections.abc import Sequence
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from sweeper.comparison import Comparison, Difference, Pair, compare
-from sweeper.facts import Facts
+from sweeper.facts import Facts, Protected, measured
+from sweeper.ranking import finished
 from sweeper.records import TrialRecord
-from sweeper.texts import by_chance, group_name, in_line, short_difference, spread
-from sweeper.view import protection_table, ranking_table, test_table
+from sweeper.texts import (
+    by_chance,
+    coefficient,
+    group_name,
+    in_line,
+    percent,
+    protection_warnings,
+    short_difference,
+    spread,
+)
+from sweeper.view import ranking_table
 
 
 def show_outcome(console: Console, facts: Facts, tests: Sequence[TrialRecord]) -> None:
@@ -27,9 +37,36 @@ def result_tables(facts: Facts, tests: Sequence[TrialRecord]) -> list[Table]:
     if not tests:
         return []
     if not facts.sweep.select.each:
-        return [test_table(tests)]
+        return [rerun_table(tests)]
     found = compare(facts)
     return [*([pair_table(found)] if found.pairs else []), group_table(found)]
+
+
+def rerun_table(tests: Sequence[TrialRecord]) -> Table:
+    """The reruns, one line per configuration: mean and deviation over seeds."""
+    table = Table(title="The best, on the test sets", title_justify="left")
+    for name in ("trial", "seeds", "ACC", "BWT"):
+        table.add_column(name, justify="right")
+    groups: dict[int, list[TrialRecord]] = {}
+    for record in finished(tests):
+        groups.setdefault(record.values["configuration"], []).append(record)
+    for number, group in groups.items():
+        reached = {name: measured(r.metrics[name] for r in group) for name in ("acc", "bwt")}
+        cells = percent(reached["acc"]), percent(reached["bwt"], is_signed=True)
+        table.add_row(str(number), str(len(group)), *cells)
+    return table
+
+
+def protection_table(found: Protected) -> Group:
+    """How selectively a configuration protects, and a line where it does not select."""
+    title = f"How selectively trial {found.configuration} protects ({found.split})"
+    table = Table(title=title, title_justify="left")
+    for name in ("after task", "held", "free", "selectivity"):
+        table.add_column(name, justify="right")
+    for after in dict.fromkeys([found.first, found.last]):
+        shares = percent(after.held), percent(after.free)
+        table.add_row(str(after.task + 1), *shares, coefficient(after.selectivity))
+    return Group(table, *(Text(line, style="yellow") for line in protection_warnings(found)))
 
 
 def group_table(found: Comparison) -> Table:

@@ -11,21 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sweeper.facts import Facts, Protected, measured
-from sweeper.ranking import finished, ranked
+from sweeper.facts import Facts
+from sweeper.ranking import ranked
 from sweeper.records import State, TrialRecord
 from sweeper.space import Values
 from sweeper.study import Study
-from sweeper.texts import (
-    NOTHING,
-    coefficient,
-    duration,
-    in_line,
-    percent,
-    protection_warnings,
-    short_names,
-    shown,
-)
+from sweeper.texts import NOTHING, duration, in_line, percent, short_names, shown
 
 _COLOURS: dict[State, str] = {"finished": "green", "failed": "red", "stopped": "yellow"}
 _ENOUGH = 0.1  # trials done, from which a time can be told
@@ -140,33 +131,6 @@ def ranking_table(
     hidden = f"{len(best) - most} more finished; " if len(best) > most else ""
     table.caption = hidden + ", ".join(f"{n} {state}" for state, n in counts.items())
     return table
-
-
-def test_table(tests: Sequence[TrialRecord]) -> Table:
-    """The reruns, one line per configuration: mean and deviation over seeds."""
-    table = Table(title="The best, on the test sets", title_justify="left")
-    for name in ("trial", "seeds", "ACC", "BWT"):
-        table.add_column(name, justify="right")
-    groups: dict[int, list[TrialRecord]] = {}
-    for record in finished(tests):
-        groups.setdefault(record.values["configuration"], []).append(record)
-    for number, group in groups.items():
-        reached = {name: measured(r.metrics[name] for r in group) for name in ("acc", "bwt")}
-        cells = percent(reached["acc"]), percent(reached["bwt"], is_signed=True)
-        table.add_row(str(number), str(len(group)), *cells)
-    return table
-
-
-def protection_table(found: Protected) -> Group:
-    """How selectively a configuration protects, and a line where it does not select."""
-    title = f"How selectively trial {found.configuration} protects ({found.split})"
-    table = Table(title=title, title_justify="left")
-    for name in ("after task", "held", "free", "selectivity"):
-        table.add_column(name, justify="right")
-    for after in dict.fromkeys([found.first, found.last]):
-        shares = percent(after.held), percent(after.free)
-        table.add_row(str(after.task + 1), *shares, coefficient(after.selectivity))
-    return Group(table, *(Text(line, style="yellow") for line in protection_warnings(found)))
 
 
 def headline(facts: Facts) -> str:

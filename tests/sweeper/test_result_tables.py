@@ -1,15 +1,16 @@
 """Groups and their differences on a terminal, rendered to text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
 from sweeper.facts import facts_of
 from sweeper.records import TrialRecord
-from sweeper.result_tables import result_tables, show_outcome
+from sweeper.result_tables import rerun_table, result_tables, show_outcome
 from sweeper.sweep import Sweep
 from tests.sweeper.groups import TESTS, TRIALS, reruns_of, swept
-from tests.sweeper.records import finished, selective, sweep_of
+from tests.sweeper.records import finished, rerun, selective, sweep_of
 
 
 def texts_of(
@@ -84,3 +85,20 @@ def test_the_outcome_of_what_protects_nothing_has_no_word_of_it() -> None:
     with console.capture() as captured:
         show_outcome(console, facts_of(sweep_of(), [finished(3, 0.9, 0.0)], []), [])
     assert "selective" not in captured.get()
+
+
+def test_reruns_are_shown_as_mean_and_deviation_of_each_configuration() -> None:
+    failed = replace(rerun(3, 5, 2, 0.1, 0.0), state="failed")
+    tests = [
+        rerun(0, 3, 1, 0.90, 0.0),
+        rerun(1, 3, 2, 0.92, 0.0),
+        rerun(2, 5, 1, 0.8, 0.0),
+        failed,
+    ]
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(rerun_table(tests))
+    rows = [line for line in captured.get().splitlines() if "%" in line]
+    assert "91.00 ± 1.41%" in rows[0]
+    assert "80.00%" in rows[1]
+    assert "±" not in rows[1]

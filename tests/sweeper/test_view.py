@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sweeper import view
 from sweeper.ledger import Ledger, search_of
 from sweeper.records import State, TrialRecord
 from sweeper.study import Study
@@ -34,10 +33,6 @@ def trial(
     metrics = {"acc": acc, "bwt": -acc / 10} if state == "finished" else {}
     chosen = values or {"method.tau_0": 1e-5 * (number + 1)}
     return TrialRecord(number, f"k{number}", chosen, state, metrics, seconds=12.0, reason=reason)
-
-
-def rerun(configuration: int, acc: float, state: State = "finished") -> TrialRecord:
-    return trial(0, acc, state, {"configuration": configuration, "seed": 1})
 
 
 # Tables
@@ -118,14 +113,6 @@ def test_a_value_that_a_trial_does_not_have_is_left_out() -> None:
 
 def test_a_ranking_without_finished_trials_is_empty() -> None:
     assert "1 failed" in text_of(ranking_table([trial(0, state="failed")], ["acc"]))
-
-
-def test_reruns_are_shown_as_mean_and_deviation_of_each_configuration() -> None:
-    tests = [rerun(3, 0.90), rerun(3, 0.92), rerun(5, 0.8), rerun(5, 0.1, "failed")]
-    rows = [line for line in text_of(view.test_table(tests)).splitlines() if "%" in line]
-    assert "91.00 ± 1.41%" in rows[0]
-    assert "80.00%" in rows[1]
-    assert "±" not in rows[1]
 
 
 @pytest.mark.parametrize(
