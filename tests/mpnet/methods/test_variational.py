@@ -160,3 +160,16 @@ def test_both_kinds_of_variances_resume_bit_for_bit(
 def test_natural_variances_need_a_kl() -> None:
     with pytest.raises(ConfigError, match="tau_0 > 0 must hold, but got 0; use variance: adam"):
         trained(digits_run(method={"name": "ft", "tau_0": 0, "variance": "natural"}), 0)
+
+
+@pytest.mark.parametrize("likelihood", ["expected_softmax", "tight_softmax", "gaussian"])
+def test_natural_variances_stay_at_or_below_the_priors_under_every_likelihood(
+    likelihood: str,
+) -> None:
+    training = {"epochs": 8, "batch_size": 50, "learning_rate": 0.01, "warmup_steps": 2}
+    config = digits_run("ft", layers={"likelihood": likelihood}, training=training)
+    method = trained(config, 2)
+    assert isinstance(method, VariationalMethod)
+    _, var = method.trunk_posterior()
+    assert (var > 0).all()
+    assert (var <= 1 + 1e-6).all()
