@@ -83,10 +83,10 @@ class _RectifiedGaussian(torch.autograd.Function):
         limit = math.sqrt(-2 * math.log(0.1 * torch.finfo(var.dtype).eps))
         ratio = (mean / sigma).clamp_(-limit, limit).mul_(math.sqrt(0.5))
         tail = 0.501 * math.erfc(limit * math.sqrt(0.5))
-        above = F.threshold_(torch.erfc(-ratio).mul_(0.5), tail, 0.0)
-        below = F.threshold_(torch.erfc(ratio).mul_(0.5), tail, 0.0)
+        above = F.threshold(torch.erfc(-ratio).mul_(0.5), tail, 0.0)
+        below = F.threshold(torch.erfc(ratio).mul_(0.5), tail, 0.0)
         density = ratio.square_().neg_().exp_()
-        density = F.threshold_(density, 1.01 * math.exp(-0.5 * limit**2), 0.0)
+        density = F.threshold(density, 1.01 * math.exp(-0.5 * limit**2), 0.0)
         density.mul_(1 / math.sqrt(2 * math.pi))
         spread = sigma * density
         out_mean = torch.addcmul(spread, mean, above)
