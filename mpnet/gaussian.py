@@ -49,7 +49,7 @@ def variance_and_slope(rho: Tensor) -> tuple[Tensor, Tensor]:
 
 def rho_of(var: Tensor) -> Tensor:
     """The rho whose softplus is the given variance, for every variance above zero."""
-    return var + torch.log(-torch.expm1(-var))
+    return torch.expm1(-var).neg_().log_().add_(var)
 
 
 def log_variance(rho: Tensor) -> Tensor:
@@ -111,7 +111,13 @@ def add_kl_gradient(
 
 
 @torch.no_grad()
-def natural_step(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: float) -> None:
+def natural_step(
+    rho: Tensor,
+    var_and_slope: tuple[Tensor, Tensor],
+    prior_var: Tensor,
+    tau: float | Tensor,
+    rate: float,
+) -> None:
     """Move variances towards where the ELBO is stationary, given the likelihood's gradient of rho.
 
     With g the derivative of the negative log-likelihood by the variance, that is where 1 / var =
@@ -122,10 +128,9 @@ def natural_step(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: floa
     """
     if rho.grad is None:
         return
-    var, slope = variance_and_slope(rho)
+    var, slope = var_and_slope
     target = rho.grad.div_(slope).clamp_min_(0).mul_(2 / tau).add_(prior_var.reciprocal())
-    var.div_(target.mul_(var).sub_(1).mul_(rate).add_(1))
-    rho.copy_(rho_of(var))
+    rho.copy_(rho_of(var / target.mul_(var).sub_(1).mul_(rate).add_(1)))
     rho.grad = None
 
 

@@ -155,9 +155,9 @@ class TaskTrainer:
             pull = self._pull_on_head()
             self.method.after_backward(self.t)
             self.method.add_penalty_gradient(self.t)
-        if self.settings.clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
-        self._update()
+            if self.settings.clip_norm is not None:
+                torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
+            self._update()
         self.method.after_step(self.t)
         self.step += 1
         return loss.detach(), pull

@@ -206,7 +206,7 @@ def natural_steps(g: Tensor, prior_var: Tensor, tau: float | Tensor, n: int = 40
     rho = torch.full_like(g, -12.0).requires_grad_()
     for _ in range(n):
         (g * gaussian.variance(rho)).sum().backward()
-        gaussian.natural_step(rho, prior_var, tau, 0.1)
+        gaussian.natural_step(rho, gaussian.variance_and_slope(rho), prior_var, tau, 0.1)
     return gaussian.variance(rho).detach()
 
 
@@ -227,7 +227,7 @@ def test_a_natural_step_goes_the_given_part_of_the_way_in_precision() -> None:
     rho, prior_var = torch.zeros(3, dtype=torch.float64, requires_grad=True), torch.ones(3)
     before, g = 1 / gaussian.variance(rho.detach()), torch.tensor([1.0, 2.0, 3.0])
     (g * gaussian.variance(rho)).sum().backward()
-    gaussian.natural_step(rho, prior_var, 0.5, 0.25)
+    gaussian.natural_step(rho, gaussian.variance_and_slope(rho), prior_var, 0.5, 0.25)
     expected = 0.75 * before + 0.25 * (1 + 4 * g)
     torch.testing.assert_close(1 / gaussian.variance(rho.detach()), expected)
     assert rho.grad is None
@@ -241,7 +241,7 @@ def test_natural_steps_keep_variances_between_zero_and_the_priors_whatever_the_g
     rho = torch.full((N,), -12.0, requires_grad=True)
     before = gaussian.variance(rho.detach())
     (g * gaussian.variance(rho)).sum().backward()
-    gaussian.natural_step(rho, torch.ones(N), tau, 0.1)
+    gaussian.natural_step(rho, gaussian.variance_and_slope(rho), torch.ones(N), tau, 0.1)
     after = gaussian.variance(rho.detach())
     assert rho.isfinite().all()
     assert ((after > 0) & (after < 1)).all()

@@ -19,7 +19,7 @@ _shared: ContextVar[_Shared | None] = ContextVar("shared_variances", default=Non
 def shared_variances() -> Iterator[None]:
     """Compute each variance once in this block, for the layers and for the KL alike.
 
-    For one training step up to the optimiser: within the block the parameters must not change. The
+    For one training step, whose update of the rhos must be the last that happens in the block. The
     same idea as torch.nn.utils.parametrize.cached.
     """
     token = _shared.set({})
@@ -86,6 +86,10 @@ class GaussianParameter(nn.Module):
             shared = self._var_and_slope()
             gaussian.add_kl_gradient(self.mean, self.rho, shared, prior, tau, of_rho)
 
+    def natural_step(self, tau: float | Tensor, rate: float) -> None:
+        """Move the variances by `gaussian.natural_step`, given the likelihood's gradient of rho."""
+        gaussian.natural_step(self.rho, self._var_and_slope(), self.prior_var, tau, rate)
+
     @torch.no_grad()
     def set_prior_to_posterior(self) -> None:
         """prior := posterior, bit for bit."""
@@ -129,7 +133,7 @@ def add_kl_gradient(
 def natural_step(members: Sequence[GaussianParameter], tau: float | Tensor, rate: float) -> None:
     """Move the variances by `gaussian.natural_step`: call it after backward, instead of Adam."""
     for member, weight in _weighted(members, tau):
-        gaussian.natural_step(member.rho, member.prior_var, weight, rate)
+        member.natural_step(weight, rate)
 
 
 def _weighted(
