@@ -87,7 +87,7 @@ class GaussianParameter(nn.Module):
             gaussian.add_kl_gradient(self.mean, self.rho, shared, prior, tau, of_rho)
 
     def natural_step(self, tau: float | Tensor, rate: float) -> None:
-        """Move the variances by `gaussian.natural_step`, given the likelihood's gradient of rho."""
+        """Move the variances by `gaussian.natural_step`, given the likelihood's gradient."""
         gaussian.natural_step(self.rho, self._var_and_slope(), self.prior_var, tau, rate)
 
     @torch.no_grad()
