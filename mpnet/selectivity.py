@@ -142,7 +142,7 @@ def selectivity_of(
     trunk = summary(freedom)
     by_layer = {name: summary(np.concatenate(found)) for name, found in parts.items()}
     low, high = np.quantile(var, [QUANTILES[0], QUANTILES[-1]])
-    ratio = float(high / low) if low > 0 else np.inf
+    ratio = float(high / max(low, np.finfo(np.float64).tiny))  # JSON has no infinity
     return Selectivity(words.label, _warning(trunk, ratio, words), ratio, trunk, by_layer)
 
 

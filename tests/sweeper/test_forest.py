@@ -79,4 +79,5 @@ def test_the_text_is_a_picture_and_the_same_each_time() -> None:
 
 def test_hostile_names_are_drawn_as_they_are() -> None:
     group = (("method.name", "<script>$\\frac$ & x_1"),)
-    ElementTree.fromstring(svg(forest([Pair(group, FT, BETTER, BETTER)])))
+    drawn = ElementTree.fromstring(svg(forest([Pair(group, FT, BETTER, BETTER)])))
+    assert drawn.tag.endswith("svg")
