@@ -3,11 +3,11 @@
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, Source, TaskStream
@@ -15,6 +15,7 @@ from mpnet.errors import ConfigError
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS, Method
 from mpnet.networks import NETWORKS, build_network
+from mpnet.reading import read_composed, set_value
 from mpnet.registry import Registry, did_you_mean
 from mpnet.training import TrainingSettings
 
@@ -131,14 +132,7 @@ def _with_training(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_block(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: a readable file must be there, but {error.strerror}."
-        ) from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
+    content = read_composed(path)
     block = content.get("run") if isinstance(content, dict) else None
     if not isinstance(block, dict):
         raise ConfigError(f"{path}: a block `run:` must be there, with keys and values below it.")
@@ -151,17 +145,7 @@ def _apply(raw: dict[str, Any], override: str) -> None:
         raise ConfigError(
             f"{override}: an override must read key=value, such as training.epochs=5."
         )
-    *parents, last = path.removeprefix("run.").split(".")
-    for parent in parents:
-        raw = raw.setdefault(parent, {})
-        if not isinstance(raw, dict):
-            raise ConfigError(f"{override}: '{parent}' must be a block, but is {raw!r}.")
-    try:
-        raw[last] = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ConfigError(
-            f"{override}: the value must be valid YAML, but got {value!r}."
-        ) from error
+    set_value(raw, path.removeprefix("run.").split("."), value, override)
 
 
 def _bind_named(registry: Registry[Any], block: Any, where: str, faults: list[str]) -> Block:
@@ -179,10 +163,10 @@ def _bind_named(registry: Registry[Any], block: Any, where: str, faults: list[st
 def _bind(
     member: Callable[..., object], options: Any, where: str, title: str, faults: list[str]
 ) -> Block:
-    """The options, converted to the types of the member's keyword-only arguments."""
+    """The options, as the member's keyword-only arguments type them, every default filled in."""
     schema = _schema(member)
     try:
-        return schema.model_validate(options).model_dump(exclude_unset=True)
+        return schema.model_validate(options).model_dump()
     except ValidationError as error:
         faults += _explained(error, where, schema, title)
     return {}
@@ -206,6 +190,7 @@ def options_of(member: Callable[..., object]) -> list[str]:
     return list(getattr(member, "__dataclass_fields__", None) or _schema(member).model_fields)
 
 
+@cache
 def _schema(member: Callable[..., object]) -> type[BaseModel]:
     """A benchmark takes the keys of its source besides its own."""
     function = member.__init__ if inspect.isclass(member) else member

@@ -12,6 +12,7 @@ from rich.text import Text
 from mpnet import metrics
 from mpnet.config import RunConfig
 from mpnet.continual import Results
+from mpnet.environment import environment
 from mpnet.metrics import Matrix
 
 RESULT = "result.json"
@@ -35,7 +36,7 @@ def summary_line(results: Results) -> dict[str, Any]:
 
 
 def write_results(folder: Path, config: RunConfig, results: Results) -> None:
-    """All matrices and metrics as JSON, R as CSV (one row per trained task), the configuration."""
+    """All matrices and metrics as JSON, R as CSV and as a picture, the configuration, versions."""
     folder.mkdir(parents=True, exist_ok=True)
     by_task: dict[str, Any] = {
         f"{name}_by_task": as_lists(matrix)
@@ -49,6 +50,15 @@ def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
     (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
     (folder / "R.csv").write_text(csv_of(as_lists(R)))
+    (folder / "R.png").write_bytes(picture(R, config))
+    (folder / "environment.json").write_text(json.dumps(environment(), indent=2) + "\n")
+
+
+def picture(R: Matrix, config: RunConfig) -> bytes:
+    """R as a heat map."""
+    from mpnet.pictures import heat_map  # Matplotlib takes a second: not at the start
+
+    return heat_map(R, f"{config.split} accuracy, seed {config.seed}")
 
 
 def csv_of(R: Sequence[Sequence[float | None]]) -> str:

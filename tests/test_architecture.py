@@ -1,6 +1,8 @@
 """Who imports whom, and who prints: read from the source, not from running it."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,36 +12,33 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted(
     path.relative_to(ROOT) for name in ("mpnet", "sweeper") for path in (ROOT / name).rglob("*.py")
 )
-MPNET_FILES = [path for path in FILES if path.parts[0] == "mpnet"]
+SWEEPER_FILES = [path for path in FILES if path.parts[0] == "sweeper"]
 
 # Where a package may be imported; below a folder means anywhere in it.
 ALLOWED = {
     "torch": ["mpnet/"],
     "torchvision": ["mpnet/datasets/"],
-    "mpnet": [
-        "mpnet/",
-        "sweeper/analysis.py",
-        "sweeper/binding.py",
-        "sweeper/recording.py",
-        "sweeper/trial.py",
-    ],
     "sweeper": ["sweeper/"],
-    "ray": ["sweeper/cluster.py", "sweeper/nodes.py", "sweeper/trial.py", "sweeper/tuner.py"],
-    "optuna": [
-        "sweeper/samplers.py",
-        "sweeper/ledger.py",
-        "sweeper/study.py",
-        "sweeper/report/studies.py",  # its plots, from a study in memory
-    ],
+    "ray": ["sweeper/driver/", "sweeper/execution/trial.py"],
+    "optuna": ["sweeper/ledger/", "sweeper/report/studies.py"],  # its plots, in memory
     "mlflow": ["sweeper/tracking/"],
     "plotly": ["sweeper/report/"],
-    "matplotlib": ["mpnet/analysis/", "sweeper/pictures.py", "sweeper/forest.py"],
+    "matplotlib": ["mpnet/analysis/", "mpnet/pictures.py", "sweeper/report/forest.py"],
+    "pandas": ["sweeper/recorded.py"],
 }
 
-# Inside mpnet imports point left only; whatever stands in one group may import from that group.
-GROUPS = [
+# What the sweep service may use of mpnet everywhere: it brings no PyTorch. The rest is for
+# those who bind runs or train them.
+LIGHT = ("mpnet.environment", "mpnet.errors", "mpnet.metrics", "mpnet.reading", "mpnet.registry")
+BINDING = ("sweeper/driver/binding.py", "sweeper/execution/", "sweeper/commands/analysis.py")
+
+# Inside a package imports point left only; what stands in one group may import from that group.
+MPNET = [
     [
+        "environment",
         "errors",
+        "pictures",
+        "reading",
         "registry",
         "gaussian",
         "metrics",
@@ -57,10 +56,28 @@ GROUPS = [
     ["__init__"],
     ["__main__"],
 ]
-PLACE = {name: place for place, group in enumerate(GROUPS) for name in group}
+SWEEPER = [
+    ["errors", "importing"],
+    ["config"],
+    ["results"],
+    ["ledger"],
+    ["tracking"],
+    ["execution"],
+    ["report"],
+    ["driver"],
+    ["recorded"],
+    ["__init__"],
+    ["commands"],
+    ["launch", "__main__"],
+]
+PLACES = {
+    package: {name: place for place, group in enumerate(groups) for name in group}
+    for package, groups in (("mpnet", MPNET), ("sweeper", SWEEPER))
+}
+# Inside functions of sweeper/__init__.py: what is public costs nothing before it is used.
+LAZY = {Path("sweeper/__init__.py")}
 
 every_file = pytest.mark.parametrize("path", FILES, ids=str)
-every_mpnet_file = pytest.mark.parametrize("path", MPNET_FILES, ids=str)
 
 
 def parsed(path: Path) -> ast.Module:
@@ -85,11 +102,12 @@ def imports_of(path: Path) -> list[str]:
     return list(imported(parsed(path), ".".join(path.parent.parts)))
 
 
-def part_of_mpnet(dotted: str) -> str:
-    """The top-level part of mpnet that a dotted name belongs to; __init__ for its public names."""
-    part = dotted.split(".")[1] if "." in dotted else "__init__"
-    is_module = (ROOT / "mpnet" / f"{part}.py").exists() or (ROOT / "mpnet" / part).is_dir()
-    return part if part in PLACE or is_module else "__init__"
+def part_of(dotted: str) -> str:
+    """The top-level part of its package that a name belongs to; __init__ for public names."""
+    package, _, rest = dotted.partition(".")
+    part = rest.split(".")[0]
+    folder = ROOT / package
+    return part if (folder / f"{part}.py").exists() or (folder / part).is_dir() else "__init__"
 
 
 def forbidden_imports(path: Path, names: list[str]) -> list[str]:
@@ -98,11 +116,20 @@ def forbidden_imports(path: Path, names: list[str]) -> list[str]:
     return [n for n, a in places if a is not None and not path.as_posix().startswith(tuple(a))]
 
 
+def heavy_imports(path: Path, names: list[str]) -> list[str]:
+    """Those of the imported names that bring PyTorch into a file that is no binding."""
+    own = [name for name in names if name.split(".")[0] == "mpnet"]
+    light = tuple(f"{name}." for name in LIGHT) + LIGHT
+    is_binding = path.as_posix().startswith(BINDING)
+    return [] if is_binding else [name for name in own if not name.startswith(light)]
+
+
 def imports_to_the_right(path: Path, names: list[str]) -> list[str]:
-    """Those of the imported names that stand right of this file of mpnet."""
-    own = PLACE[part_of_mpnet(".".join(path.with_suffix("").parts))]
-    inside = [name for name in names if name.split(".")[0] == "mpnet"]
-    return [name for name in inside if PLACE[part_of_mpnet(name)] > own]
+    """Those of the imported names that stand right of this file in its own package."""
+    package = path.parts[0]
+    places, own = PLACES[package], part_of(".".join(path.with_suffix("").parts))
+    inside = [name for name in names if name.split(".")[0] == package]
+    return [name for name in inside if places[part_of(name)] > places[own]]
 
 
 def test_there_is_something_to_read() -> None:
@@ -114,21 +141,51 @@ def test_a_foreign_package_is_imported_only_where_it_belongs(path: Path) -> None
     assert forbidden_imports(path, imports_of(path)) == []
 
 
-@every_mpnet_file
-def test_every_part_of_mpnet_has_a_place_in_the_order(path: Path) -> None:
-    assert Path(path.parts[1]).stem in PLACE
+@every_file
+def test_every_part_of_a_package_has_a_place_in_the_order(path: Path) -> None:
+    assert Path(path.parts[1]).stem in PLACES[path.parts[0]]
 
 
-@every_mpnet_file
-def test_imports_inside_mpnet_point_left(path: Path) -> None:
-    assert imports_to_the_right(path, imports_of(path)) == []
+@every_file
+def test_imports_inside_a_package_point_left(path: Path) -> None:
+    assert imports_to_the_right(path, imports_of(path)) == [] or path in LAZY
+
+
+@pytest.mark.parametrize("path", SWEEPER_FILES, ids=str)
+def test_only_those_who_bind_or_train_bring_pytorch(path: Path) -> None:
+    assert heavy_imports(path, imports_of(path)) == []
+
+
+@pytest.mark.parametrize("name", [*LIGHT, "mpnet", "sweeper", "sweeper.config.sweep"])
+def test_what_is_said_to_be_light_imports_no_giant(name: str) -> None:
+    code = f"import sys, {name}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "ray", "optuna", "mlflow"} & set(done.stdout.split())
+
+
+@every_file
+def test_no_function_is_longer_than_40_lines(path: Path) -> None:
+    functions = [
+        node
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    lengths = {f.name: (f.end_lineno or 0) - f.lineno + 1 - _documented(f) for f in functions}
+    assert {name: n for name, n in lengths.items() if n > 40} == {}
+
+
+def _documented(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The lines of its docstring."""
+    first = function.body[0]
+    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return (first.end_lineno or 0) - first.lineno + 1 if is_text else 0
 
 
 @every_file
 def test_only_the_command_lines_print(path: Path) -> None:
     calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
     lines = [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"]
-    assert lines == [] or path.name in ("__main__.py", "launch.py")
+    assert lines == [] or path.as_posix() in ("mpnet/__main__.py", "sweeper/launch.py")
 
 
 # The reader itself
@@ -155,9 +212,10 @@ def test_imports_are_read_in_every_form(source: str, names: list[str]) -> None:
         ("mpnet/networks/mlp.py", "torchvision.models"),
         ("mpnet/continual.py", "ray"),
         ("mpnet/methods/lra.py", "sweeper.space"),
-        ("sweeper/selector.py", "torch"),
-        ("sweeper/launch.py", "mpnet.RunConfig"),
-        ("sweeper/trial.py", "mlflow"),
+        ("sweeper/results/selection.py", "torch"),
+        ("sweeper/results/ranking.py", "ray"),
+        ("sweeper/execution/trial.py", "mlflow"),
+        ("sweeper/driver/plan.py", "optuna"),
     ],
 )
 def test_a_forbidden_import_is_found(path: str, name: str) -> None:
@@ -172,7 +230,14 @@ def test_a_forbidden_import_is_found(path: str, name: str) -> None:
         ("mpnet/methods/lra.py", "mpnet.training.train_task"),
         ("mpnet/networks/mlp.py", "mpnet.run"),
         ("mpnet/__init__.py", "mpnet.__main__"),
+        ("sweeper/config/sweep.py", "sweeper.results.records.Record"),
+        ("sweeper/report/terminal.py", "sweeper.driver.view"),
     ],
 )
 def test_an_import_to_the_right_is_found(path: str, name: str) -> None:
     assert imports_to_the_right(Path(path), ["torch", "mpnet.errors", name]) == [name]
+
+
+def test_an_import_that_brings_pytorch_is_found() -> None:
+    names = ["mpnet.metrics.acc", "mpnet.config.RunConfig", "mpnet.run"]
+    assert heavy_imports(Path("sweeper/results/facts.py"), names) == names[1:]

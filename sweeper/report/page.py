@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import plotly.offline
 
-from sweeper import forest, texts
-from sweeper.comparison import compare
-from sweeper.facts import Facts, mean_matrix, over_seeds, run_of
-from sweeper.records import TrialRecord
-from sweeper.report import run_figures, search_figures
+from sweeper.report import forest, run_figures, search_figures
+from sweeper.report.table1.paper import cells_of, departures
 from sweeper.report.templates import environment, file_text
+from sweeper.results import texts
+from sweeper.results.comparison import compare
+from sweeper.results.facts import Facts, mean_matrix, over_seeds
+from sweeper.results.records import TrialRecord
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
 _N_COMMANDS = 3  # of the best trials
@@ -103,6 +104,9 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "best": best,
         "validation": over_seeds(best) if best else {},
         "rerun": facts.best_test,
+        "cells": cells_of(best),
+        "cells_of": cells_of,
+        "departures": departures(best.run) if best and best.run else [],
         "warnings": texts.protection_warnings(facts.best_protected),
         "compared": compare(facts),
         "columns": _columns(facts),
@@ -113,16 +117,17 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
 
 def _subject(facts: Facts) -> str:
     """Which methods on which benchmark."""
-    run = run_of(facts.sweep, facts.best) if facts.best else facts.sweep.run
-    space = facts.sweep.space
-    named = [
-        ", ".join(map(str, space[f"{block}.name"].values))
-        if f"{block}.name" in space
-        else str(run.get(block, {}).get("name", "the default"))
-        for block in ("method", "benchmark")
-    ]
     tasks = texts.counted(len(facts.best.R[0]), "task") if facts.best and facts.best.R else ""
-    return f"{named[0]} on {named[1]}" + (f" ({tasks})" if tasks else "")
+    named = f"{_names(facts, 'method')} on {_names(facts, 'benchmark')}"
+    return named + (f" ({tasks})" if tasks else "")
+
+
+def _names(facts: Facts, block: str) -> str:
+    """All that are searched over, or the one there is: as resolved, or else as in the file."""
+    if domain := facts.sweep.space.get(f"{block}.name"):
+        return ", ".join(map(str, domain.values))
+    run = next((trial.run for trial in facts.trials if trial.run), facts.sweep.run)
+    return str(run.get(block, {}).get("name", "the default"))
 
 
 def _search_line(facts: Facts) -> str:
@@ -139,7 +144,7 @@ def _search_line(facts: Facts) -> str:
 
 def _states(facts: Facts) -> str:
     """How many trials came to what end."""
-    order = ("finished", "failed", "stopped", "running", "waiting", "interrupted")
+    order = ("finished", "failed", "stopped", "running")
     parts = [f"{facts.counts[state]} {state}" for state in order if facts.counts.get(state)]
     return ", ".join(parts) or "no trials yet"
 

@@ -6,9 +6,9 @@ from statistics import fmean
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sweeper.facts import Facts, mean_matrix, run_of
-from sweeper.records import Matrix, TrialRecord
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div
+from sweeper.results.facts import Facts, mean_matrix
+from sweeper.results.records import Matrix, TrialRecord
 
 _CURVES = (BLUE, ORANGE, GREEN, PINK, SKY)
 _N_MATRICES = 3
@@ -97,8 +97,8 @@ def curves(facts: Facts) -> Figure:
         return Figure(name, title, "Left out: no finished trial has a learning curve.")
     chart = go.Figure()
     for trial, colour in zip(trials, _CURVES, strict=False):
-        chart.add_trace(_curve(trial, _epochs(facts, trial), colour))
-    _mark_tasks(chart, trials[0], _epochs(facts, trials[0]))
+        chart.add_trace(_curve(trial, _epochs(trial), colour))
+    _mark_tasks(chart, trials[0], _epochs(trials[0]))
     chart.update_layout(xaxis_title="epoch, over all tasks", yaxis_title="accuracy (%)")
     return Figure(name, title, _ABOUT_CURVES, div(chart, name, 420))
 
@@ -143,9 +143,6 @@ def _first_step(trial: TrialRecord) -> float:
     return min(row[0] for curve in trial.curves for row in curve)
 
 
-def _epochs(facts: Facts, trial: TrialRecord) -> int:
-    """Per task: as the run says, else as its steps say."""
-    stated = run_of(facts.sweep, trial).get("training", {}).get("epochs")
-    last = max(row[0] for curve in trial.curves for row in curve)
-    n_steps = int(last - _first_step(trial)) + 1
-    return int(stated) if stated else -(-n_steps // len(trial.R[0]))
+def _epochs(trial: TrialRecord) -> int:
+    """Of a task."""
+    return int(trial.run["training"]["epochs"])

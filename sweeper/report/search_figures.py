@@ -5,11 +5,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from sweeper.facts import Facts
-from sweeper.records import TrialRecord
 from sweeper.report import studies
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
-from sweeper.texts import points, short_names, shown
+from sweeper.report.table1.paper import cells_of
+from sweeper.results.facts import Facts
+from sweeper.results.records import TrialRecord
+from sweeper.results.texts import points, short_names, shown
 
 _ABOUT_TRADE_OFF = (
     "Each point is a finished trial on validation data; up is more accurate, right forgets less. "
@@ -81,7 +82,7 @@ def _tested(facts: Facts) -> list[go.Scatter]:
 
 
 def _printed(facts: Facts) -> list[go.Scatter]:
-    cells = [cell for cell in facts.cells if not cell.is_slip]
+    cells = [cell for cell in cells_of(facts.best) if not cell.is_slip]
     return [
         go.Scatter(
             x=[100 * cell.bwt],

@@ -20,10 +20,10 @@ from optuna.distributions import (
 from optuna.importance import PedAnovaImportanceEvaluator
 from optuna.trial import TrialState, create_trial
 
-from sweeper.ranking import finished
-from sweeper.records import TrialRecord
-from sweeper.space import Domain, SearchSpace
-from sweeper.texts import short_names
+from sweeper.config.space import Domain, SearchSpace
+from sweeper.results.ranking import finished
+from sweeper.results.records import TrialRecord
+from sweeper.results.texts import short_names
 
 LABELS = {"acc": "ACC (%)", "bwt": "BWT (%)"}
 _LOG_FROM = 100  # a grid over more than this ratio is drawn on a logarithmic axis

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from sweeper import texts
+from sweeper.results import texts
 
 FOLDER = Path(__file__).parent
 

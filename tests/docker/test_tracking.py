@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from sweeper.launch import main
+from sweeper.commands.launch import main
 from tests.docker.services import PASSWORD, tracking
 from tests.sweeper.servers import assert_eight_processes_log_all, opened
 from tests.sweeper.sweeps import ROOT

@@ -35,9 +35,9 @@ print("reached", flush=True)
 EMPTY, TRAINING = (BARE.format(body=body) for body in ("pass", "import torch, ray.tune"))
 OURS = """
 import sys
-from sweeper import view
-from sweeper.launch import main
-def reported(self, number, metrics):
+from sweeper.commands.launch import main
+from sweeper.driver import view
+def reported(self, assignment, metrics):
     print("reached", flush=True)
 view.View.reported = reported
 main(sys.argv[1:])

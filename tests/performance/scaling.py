@@ -17,8 +17,8 @@ from typing import Any
 
 import ray
 
-from sweeper import cluster
-from tests.sweeper.studies import report_outcome, run_trials
+from sweeper.driver import cluster
+from tests.sweeper.studies import report_outcome, run_trials, x_of
 
 WORKERS = (1, 2, 4)
 
@@ -26,7 +26,7 @@ WORKERS = (1, 2, 4)
 def sleeping_trial(config: dict[str, Any], seconds: float) -> None:
     """Busy without a CPU."""
     time.sleep(seconds)
-    report_outcome(config["values"]["x"])
+    report_outcome(x_of(config))
 
 
 def efficiency(n_workers: int, per_worker: int, seconds: float) -> float:

@@ -17,8 +17,8 @@ import ray
 from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 
-from sweeper import cluster
-from tests.sweeper.studies import report_outcome, run_trials
+from sweeper.driver import cluster
+from tests.sweeper.studies import report_outcome, run_trials, x_of
 
 
 def bare_trial(config: dict[str, Any]) -> None:
@@ -28,7 +28,7 @@ def bare_trial(config: dict[str, Any]) -> None:
 
 def our_trial(config: dict[str, Any]) -> None:
     """Nothing but an outcome."""
-    report_outcome(config["values"]["x"])
+    report_outcome(x_of(config))
 
 
 def bare_rate(n_trials: int, share: cluster.Share, folder: Path) -> float:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sweeper.groups import Group
-from sweeper.records import TrialRecord
-from sweeper.sweep import Sweep, parse_sweep
+from sweeper.config.groups import Group
+from sweeper.config.sweep import Sweep, parse_sweep
+from sweeper.results.records import RerunRecord, TrialRecord
 from tests.sweeper.records import finished, rerun
 
 SPACE: dict[str, Any] = {
@@ -37,7 +37,7 @@ def trial(number: int, group: Group, acc: float) -> TrialRecord:
     return finished(number, acc, -0.1, values={**dict(group), "method.alpha": 1})
 
 
-def reruns_of(configuration: int, *accs: float, first_seed: int = 1) -> list[TrialRecord]:
+def reruns_of(configuration: int, *accs: float, first_seed: int = 1) -> list[RerunRecord]:
     return [
         rerun(0, configuration, first_seed + place, acc, acc - 1) for place, acc in enumerate(accs)
     ]

@@ -5,8 +5,9 @@ from typing import Any
 
 import plotly.offline
 
-from sweeper.records import Matrix, TrialRecord
-from sweeper.sweep import Sweep, parse_sweep
+from sweeper.config.space import with_values
+from sweeper.config.sweep import Sweep, parse_sweep
+from sweeper.results.records import Matrix, Rerun, RerunRecord, State, TrialRecord
 
 HOSTILE = "<script>alert('x')</script> | </td> `code` {{ 7 * 7 }}"
 SPACE: dict[str, Any] = {
@@ -21,13 +22,16 @@ R_A: Matrix = [[0.90, None], [0.80, 0.96]]  # acc 0.88, bwt -0.05
 R_B: Matrix = [[0.94, None], [0.90, 0.98]]  # acc 0.94, bwt -0.02
 
 
+RUN: dict[str, Any] = {
+    "benchmark": {"name": "split_mnist", "n_tasks": 2},
+    "method": {"name": "lra", "measure": "var"},
+    "training": {"epochs": 3, "batch_size": 500},
+}
+
+
 def sweep_of(space: dict[str, Any] = SPACE, **settings: Any) -> Sweep:
     blocks = {
-        "run": {
-            "benchmark": {"name": "split_mnist", "n_tasks": 2},
-            "method": {"name": "lra", "measure": "var"},
-            "training": {"epochs": 3, "batch_size": 500},
-        },
+        "run": RUN,
         "space": space,
         "sweep": {"sampler": "random", **settings},
     }
@@ -52,29 +56,50 @@ def finished(
 ) -> TrialRecord:
     n_steps = 3 * len(R[0])
     curve = [[float(step), 1.0 / (1 + step), 0.5 + 0.05 * step] for step in range(n_steps)]
+    values = changes.get("values", values_of(number))
     content: dict[str, Any] = {
-        "values": values_of(number),
+        "values": values,
+        "run": with_values(RUN, values),
         "metrics": {"acc": acc, "bwt": bwt, "forgetting": -bwt},
         "seeds": tuple(range(len(R))),
         "R": R,
         "curves": (curve,) * len(R),
         "seconds": 60.0 + number,
     }
-    return TrialRecord(number, f"key{number}", state="finished", **{**content, **changes})
+    content = {"number": number, "key": f"key{number}", "state": "finished", **content}
+    return TrialRecord(**{**content, **changes})
+
+
+def unfinished(number: int, state: State, **changes: Any) -> TrialRecord:
+    values = values_of(number)
+    content: dict[str, Any] = {"values": values, "run": with_values(RUN, values), **changes}
+    return TrialRecord(number=number, key=f"key{number}", state=state, **content)
 
 
 def failed(number: int, reason: str) -> TrialRecord:
-    return TrialRecord(number, f"key{number}", values_of(number), "failed", reason=reason)
+    return unfinished(number, "failed", reason=reason)
 
 
 def rerun(
     number: int, configuration: int, seed: int, acc: float, bwt: float, **changes: Any
-) -> TrialRecord:
-    values = {"configuration": configuration, "seed": seed}
-    metrics = {"acc": acc, "bwt": bwt}
-    return TrialRecord(
-        number, "t", values, "finished", metrics, (seed,), (R_B,), seconds=30.0, **changes
-    )
+) -> RerunRecord:
+    content: dict[str, Any] = {
+        "number": number,
+        "key": "t",
+        "state": "finished",
+        "rerun": Rerun(configuration, seed),
+        "run": {**with_values(RUN, values_of(configuration)), "split": "test", "seed": seed},
+        "metrics": {"acc": acc, "bwt": bwt},
+        "seeds": (seed,),
+        "R": (R_B,),
+        "seconds": 30.0,
+    }
+    return RerunRecord(**{**content, **changes})
+
+
+def failed_rerun(number: int, configuration: int, seed: int, reason: str) -> RerunRecord:
+    wanted = Rerun(configuration, seed)
+    return RerunRecord(number=number, key="t", state="failed", rerun=wanted, reason=reason)
 
 
 def selective(held: float, free: float, selectivity: float, warning: str = "") -> dict[str, Any]:
@@ -91,15 +116,15 @@ TRIALS = [
     failed(5, f"Diverged: {HOSTILE}"),
     failed(6, f"Diverged: {HOSTILE}"),
     failed(7, "OutOfMemory"),
-    TrialRecord(8, "key8", values_of(8), "stopped", seconds=10.0),
-    TrialRecord(9, "key9", values_of(9), "running"),
+    unfinished(8, "stopped", seconds=10.0),
+    unfinished(9, "running"),
 ]
 TESTS = [
     rerun(0, 2, 100, 0.93, -0.02),
     rerun(1, 2, 101, 0.95, -0.04),
     rerun(2, 2, 102, 0.97, -0.06),
     rerun(3, 1, 100, 0.90, -0.01),
-    TrialRecord(4, "t", {"configuration": 1, "seed": 101}, "failed", reason="OutOfMemory"),
+    failed_rerun(4, 1, 101, "OutOfMemory"),
 ]
 ABOUT = {"commit": "0123abc", HOSTILE: HOSTILE}
 

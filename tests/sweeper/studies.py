@@ -2,30 +2,58 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ray import tune
 
-from sweeper import cluster, tuner
-from sweeper.ledger import Ledger, search_of
-from sweeper.records import State, TrialRecord
-from sweeper.space import Values
-from sweeper.sweep import parse_sweep
+from sweeper.config.sweep import Sweep, parse_sweep
+from sweeper.driver import cluster, dispatch
+from sweeper.driver.active import ActiveSweep
+from sweeper.driver.cluster import Share
+from sweeper.driver.preparation import Entry, PreparedSweep
+from sweeper.driver.sweep_queue import SweepQueue
+from sweeper.execution.assignment import AnyAssignment
+from sweeper.ledger import Ledger
+from sweeper.results.records import Record, TrialRecord
+
+N_STEPS = 10
 
 
 class Nobody:
     """Listens to nothing."""
 
-    def started(self, number: int, values: Values) -> None:
+    def started(self, assignment: AnyAssignment) -> None:
         """Nothing."""
 
-    def reported(self, number: int, metrics: Mapping[str, Any]) -> None:
+    def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
         """Nothing."""
 
-    def ended(self, number: int, state: State) -> None:
+    def ended(self, assignment: AnyAssignment, record: Record) -> None:
         """Nothing."""
+
+
+class PlainSweep(ActiveSweep):
+    """A sweep whose trials are no runs of `mpnet`, without MLflow."""
+
+    def _opened_tracking(self) -> None:  # type: ignore[override]
+        return None
+
+    def _resolved(self, asked: Any) -> dict[str, Any]:
+        return {"seed": 0, "training": {"epochs": 1}}
+
+    @property
+    def n_steps(self) -> int:
+        return N_STEPS
+
+
+def plain_sweep(
+    sweep: Sweep, folder: Path, share: Share, place: int = 0, most: int | None = None
+) -> PlainSweep:
+    """One that is ready to be asked."""
+    prepared = PreparedSweep(Entry(sweep, Ledger(folder)), "", [], share)
+    return PlainSweep(place, prepared, most if most is not None else share.at_once)
 
 
 def report_outcome(x: float, **metrics: float) -> None:
@@ -35,23 +63,35 @@ def report_outcome(x: float, **metrics: float) -> None:
     tune.report({**metrics, "score": 0.0, "step": 1, "outcome": json.dumps(outcome)})
 
 
+def x_of(config: Mapping[str, Any]) -> float:
+    """What a trial was given."""
+    return float(config["assignment"].label.get("x", 0.5))
+
+
+def run_sweeps(
+    trainable: Callable[[dict[str, Any]], object], sweeps: Sequence[ActiveSweep]
+) -> float:
+    """The seconds that a queue took; Ray must run."""
+    nodes = cluster.nodes()
+    devices = sum(cpus for cpus, _ in nodes), sum(gpus for _, gpus in nodes)
+    queue = SweepQueue(sweeps, devices, Nobody(), lambda _: None)
+    start = time.perf_counter()
+    dispatch.run_queue(queue, trainable, max(s.prepared.share.at_once for s in sweeps))
+    return time.perf_counter() - start
+
+
 def run_trials(
-    trainable: tuner.Trainable, n_trials: int, share: cluster.Share, folder: Path
+    trainable: Callable[[dict[str, Any]], object], n_trials: int, share: Share, folder: Path
 ) -> tuple[float, list[TrialRecord]]:
     """The seconds that a search took, and its finished trials; Ray must run."""
     blocks = {
         "run": {},
         "space": {"x": {"uniform": [0, 1]}},
         "sweep": {"trials": n_trials, "sampler": "random"},
+        "select": {"top": 0},
     }
-    sweep = parse_sweep(blocks, "empty")
-    ledger = Ledger(folder)
-    ledger.begin(sweep)
-    study = ledger.open(search_of(sweep))
-    start = time.perf_counter()
-    trials = str(folder / "trials")
-    tuner.build_tuner(study, trainable, share, sweep.settings, trials, Nobody()).fit()
-    seconds = time.perf_counter() - start
-    finished = [record for record in ledger.records() if record.state == "finished"]
+    active = plain_sweep(parse_sweep(blocks, "empty"), folder, share)
+    seconds = run_sweeps(trainable, [active])
+    finished = [r for r in active.ledger.trial_records() if r.state == "finished"]
     assert len(finished) == n_trials
     return seconds, finished

@@ -13,7 +13,7 @@ from pathlib import Path
 from mlflow import MlflowClient
 
 from sweeper.ledger import open_ledger
-from sweeper.records import TrialRecord
+from sweeper.results.records import Record, RerunRecord, TrialRecord
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -59,13 +59,18 @@ class Command:
 
     # What it left
 
-    def trials(self, stage: str = "search") -> list[TrialRecord]:
-        """By the ledger."""
-        return open_ledger(self.folder).records(stage)  # type: ignore[arg-type]
+    def trials(self) -> list[TrialRecord]:
+        """Those of the search, by the ledger."""
+        return open_ledger(self.folder).trial_records()
 
-    def finished(self, stage: str = "search") -> list[TrialRecord]:
-        """Those that came to an end."""
-        return [trial for trial in self.trials(stage) if trial.state == "finished"]
+    def finished(self) -> list[TrialRecord]:
+        """Those of the search that came to an end."""
+        return [trial for trial in self.trials() if trial.state == "finished"]
+
+    def reruns(self) -> list[RerunRecord]:
+        """Those on the test sets that came to an end."""
+        records = open_ledger(self.folder).rerun_records()
+        return [record for record in records if record.state == "finished"]
 
     def wait_for(self, is_so: Callable[[], bool], seconds: float = 300.0) -> None:
         """Until something can be seen."""
@@ -95,8 +100,11 @@ def assert_ledger_and_mlflow_agree(command: Command, uri: str | None = None) -> 
     by_key = {run.data.tags["sweeper.key"]: run for run in runs}
     assert len(by_key) == len(runs), "two runs of one trial"
     assert not [run.info.run_name for run in runs if run.info.status == "RUNNING"]
-    for stage, prefix in (("search", "val"), ("test", "test")):
-        records = command.finished(stage)
+    stages: list[tuple[str, str, list[Record]]] = [
+        ("search", "val", [*command.finished()]),
+        ("test", "test", [*command.reruns()]),
+    ]
+    for stage, prefix, records in stages:
         assert max(Counter(record.key for record in records).values(), default=1) == 1
         for record in records:
             run = by_key[f"{stage}-{record.key}"]

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.reading import parse_yaml
-from sweeper.space import KINDS
-from sweeper.sweep import SelectSettings, SweepSettings, parse_sweep
+from mpnet.reading import parse_yaml
+from sweeper.config.settings import SelectSettings, SweepSettings
+from sweeper.config.space import KINDS
+from sweeper.config.sweep import parse_sweep
 
 TEXT = (Path(__file__).parents[2] / "search_spaces" / "README.md").read_text()
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sweeper.paper import BATCH_SIZE, COLUMNS, EPOCHS
-from sweeper.table1 import Entry, Table
-from sweeper.texts import counted
+from sweeper.report.table1.cells import Entry, Table
+from sweeper.report.table1.paper import BATCH_SIZE, COLUMNS, EPOCHS
+from sweeper.results.texts import counted
 
 TITLE = "Table I, ours beside the paper's"
 PROTOCOL = f"the paper's protocol ({EPOCHS} epochs, batch {BATCH_SIZE})"

@@ -2,12 +2,12 @@ r"""The table in LaTeX, to be read in with \input."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sweeper.facts import Measured
-from sweeper.paper import COLUMNS
+from sweeper.report.table1.cells import Table
 from sweeper.report.table1.heading import TITLE, about
+from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Look, Words, words
-from sweeper.table1 import Table
-from sweeper.texts import points
+from sweeper.results.facts import Measured
+from sweeper.results.texts import points
 
 _HEAD = r"""% Needs \usepackage{booktabs,graphicx,xcolor}; read it in with \input{table1}.
 \definecolor{better}{HTML}{0072B2}

@@ -4,11 +4,11 @@ import csv
 import io
 from typing import Any
 
-from sweeper.paper import COLUMNS
+from sweeper.report.table1.cells import Entry, Table
 from sweeper.report.table1.heading import TITLE, about
+from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Words, raised, words
 from sweeper.report.templates import environment, file_text, in_markdown
-from sweeper.table1 import Entry, Table
 
 _CSV_HEAD = (
     *("row", "method", "measure", "column", "benchmark", "n_tasks"),

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sweeper.report.table1.cells import Table
 from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.words import Look, Words, raised, words
-from sweeper.table1 import Table
 
 _WIDTH = 15  # of a cell
 _RULES = 12  # what the two heads on the left take beside the longest label

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from sweeper.facts import Measured
-from sweeper.table1 import Entry, Table
-from sweeper.texts import counted, points, spread
+from sweeper.report.table1.cells import Entry, Table
+from sweeper.results.facts import Measured
+from sweeper.results.texts import counted, points, spread
 
 Look = Literal["better", "worse", "alike"]
 

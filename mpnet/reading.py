@@ -1,0 +1,124 @@
+"""From text to plain values and back: the one YAML reader of runs, sweeps and overrides."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mpnet.errors import ConfigError
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-5 as the number that everyone means; YAML 1.1 has it as text.
+
+    A key that stands twice in a block is an error, where PyYAML would keep the last.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a second value for a key."""
+        keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        twice = {key for key in keys if isinstance(key, str) and keys.count(key) > 1}
+        if twice:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{', '.join(sorted(twice))} stands twice in a block", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {k: [*v] for k, v in _Loader.yaml_implicit_resolvers.items()}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+    list("-+.0123456789"),
+)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes a text that `_Loader` would take for a number."""
+
+
+_Dumper.yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def parse_yaml(text: str) -> Any:
+    """Plain values only, numbers as everyone writes them."""
+    return yaml.load(text, _Loader)
+
+
+def dump_yaml(content: Any) -> str:
+    """The text from which `parse_yaml` makes the same content."""
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=10_000)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a file.
+
+    Raises:
+        ConfigError: it cannot be read at all.
+    """
+    try:
+        return parse_yaml(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        raise ConfigError(f"{path}: a readable file must be there, but: {why}.") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
+
+
+def read_composed(path: Path, read_before: Sequence[Path] = ()) -> Any:
+    """The content of a file laid over that of the file which it names by `from`, if it does.
+
+    Raises:
+        ConfigError: one of them cannot be read, or comes from itself.
+    """
+    content = read_yaml(path)
+    base = content.get("from") if isinstance(content, dict) else None
+    if not isinstance(base, str):
+        return content
+    chain = [*read_before, path.resolve()]
+    if (below := (path.parent / base).resolve()) in chain:
+        raise ConfigError(f"{path}: `from` must lead to a file without it, but leads back here.")
+    own = {key: value for key, value in content.items() if key != "from"}
+    found = read_composed(below, chain)
+    if not isinstance(found, dict):
+        raise ConfigError(f"{below}: must hold blocks to go on from, but got {found!r}.")
+    return merged(found, own)
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """One block over another: null removes a key, and a block with another name replaces."""
+    found = dict(below)
+    for key, value in above.items():
+        old = found.get(key)
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(old, Mapping) and isinstance(value, Mapping) and not _renamed(old, value):
+            found[key] = merged(old, value)
+        else:
+            found[key] = value
+    return found
+
+
+def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return "name" in old and "name" in new and old["name"] != new["name"]
+
+
+def set_value(block: dict[str, Any], keys: Sequence[str], value: str, where: str) -> None:
+    """Put a value, given as YAML, below some keys; blocks that are not there are made.
+
+    Raises:
+        ConfigError: one of the keys has no block, or the value is no YAML.
+    """
+    *parents, last = keys
+    for parent in parents:
+        if block.get(parent) is None:
+            block[parent] = {}
+        block = block[parent]
+        if not isinstance(block, dict):
+            raise ConfigError(f"{where}: '{parent}' must be a block, but is {block!r}.")
+    try:
+        block[last] = parse_yaml(value)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{where}: the value must be valid YAML, but got {value!r}.") from error

@@ -1,0 +1,41 @@
+"""`sweeper report`: write the report of a sweep into its folder."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from sweeper.commands._words import new_parser, print_error
+from sweeper.errors import SweepError
+from sweeper.report.terminal import print_lines
+
+SUMMARY = "Say what came out of a sweep, while it runs or after it."
+EXAMPLES = """examples:
+  {prog} sweeps/ppbi_split_mnist
+
+Writes report.html (one page that needs no network), report.md and trials.csv into the folder of a
+sweep, and differences.svg if it compares groups (select.each).
+"""
+
+
+def main(arguments: list[str] | None = None, prog: str = "sweeper report") -> int:
+    """Parse, read, render, write; print where."""
+    parser = new_parser(prog, SUMMARY, EXAMPLES)
+    parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
+    folder = parser.parse_args(arguments).folder
+    try:
+        paths = _written(folder)
+    except SweepError as error:
+        return print_error(error)
+    print_lines(Console(), [str(path) for path in paths])
+    return 0
+
+
+def _written(folder: Path) -> list[Path]:
+    from mpnet.environment import environment  # seconds: not for --help
+    from sweeper.ledger import open_ledger
+    from sweeper.report.rendering import render
+    from sweeper.results.facts import facts_of
+
+    ledger = open_ledger(folder)
+    facts = facts_of(ledger.sweep, ledger.trial_records(), ledger.rerun_records())
+    return render(facts, {**environment(), "folder": str(folder.resolve())}).write(folder)

@@ -1,0 +1,120 @@
+"""How to search, and what is rerun on the test sets: the blocks `sweep` and `select` of a file."""
+
+from math import inf
+from typing import Annotated, Literal, TypeVar
+
+from annotated_types import Ge, Gt, Lt
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mpnet.registry import did_you_mean
+from sweeper.config.space import Values
+
+Metric = Literal["acc", "bwt"]
+Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2"]
+Amount = Annotated[float, Ge(0), Lt(inf)] | Literal["auto"]
+DEFAULT_TRIALS = 64
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Kind = TypeVar("Kind", bound=_Block)
+
+
+class Resources(_Block):
+    """What a trial is given; fractions of a GPU are allowed."""
+
+    cpu: Amount = "auto"
+    gpu: Amount = "auto"
+
+
+class SweepSettings(_Block):
+    """How to search.
+
+    Args:
+        sampler: "grid" visits all points of a finite space.
+        trials: how many configurations; by default the whole grid, else 64.
+        hours: no longer than this from each start; what is running then can be resumed.
+        patience: finished trials without a better one before the sweep ends.
+        scheduler: that stops bad trials early; "none" lets every trial finish.
+        objective: "acc", "bwt", or both for a Pareto front.
+        seed: of the sampler.
+        repeats: seeds per configuration; their mean is the objective.
+        resources: per trial.
+        concurrency: most trials at once.
+        retries: of a trial that crashed (a diverging one would diverge again).
+        checkpoint_epochs: a running trial is saved every so many epochs of a task,
+        checkpoint_minutes: and after this much time.
+        keep_runs: which finished runs leave their weights below the storage: those on the "test"
+            sets, "all", or "none".
+        storage: folder or URI for checkpoints that all nodes see; by default the output folder.
+        tracking_uri: of MLflow; by default MLFLOW_TRACKING_URI, or a file in the output folder.
+        first: points to try before the sampler's own.
+        warm_start: folders of earlier sweeps whose trials the sampler is told.
+    """
+
+    sampler: Sampler = "tpe"
+    trials: Annotated[int, Ge(1)] | None = None
+    hours: Annotated[float, Gt(0)] | None = None
+    patience: Annotated[int, Ge(1)] | None = None
+    scheduler: Literal["none", "asha", "median"] = "none"
+    objective: Metric | tuple[Metric, ...] = "acc"
+    seed: Annotated[int, Ge(0)] = 0
+    repeats: Annotated[int, Ge(1)] = 1
+    resources: Resources = Resources()
+    concurrency: Annotated[int, Ge(1)] | None = None
+    retries: Annotated[int, Ge(0)] = 2
+    checkpoint_epochs: Annotated[int, Ge(0)] = 10
+    checkpoint_minutes: Annotated[float, Gt(0)] = 10.0
+    keep_runs: Literal["none", "test", "all"] = "test"
+    storage: str | None = None
+    tracking_uri: str | None = None
+    first: tuple[Values, ...] = ()
+    warm_start: tuple[str, ...] = ()
+
+
+class SelectSettings(_Block):
+    """What is rerun on the test sets.
+
+    Args:
+        top: how many of the best configurations; 0 for none.
+        seeds: runs of each, with seeds that the search has not used.
+        objective: by default the sweep's.
+        at_least: finished trials without which nothing is selected.
+        each: paths of the space; the top of each combination of their values are rerun.
+    """
+
+    top: Annotated[int, Ge(0)] = 1
+    seeds: Annotated[int, Ge(1)] = 3
+    objective: Metric | tuple[Metric, ...] | None = None
+    at_least: Annotated[int, Ge(1)] = 2
+    each: tuple[str, ...] = ()
+
+
+def bind_block(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:
+    """The block; where something is wrong, the rest of it, so that the rest is checked too."""
+    try:
+        return kind.model_validate({} if raw is None else raw)
+    except ValidationError as error:
+        faults.extend(_explained(error, kind, where))
+        wrong = {fault["loc"][0] for fault in error.errors() if fault["loc"]}
+    good = {k: v for k, v in raw.items() if k not in wrong} if isinstance(raw, dict) else {}
+    return kind.model_validate(good)
+
+
+def _explained(error: ValidationError, kind: type[_Block], where: str) -> list[str]:
+    lines: dict[str, str] = {}
+    for fault in error.errors():
+        place = fault["loc"]
+        keys = place[:2] if place[:1] == ("resources",) else place[:1]  # then come kinds of types
+        at = ".".join([where, *(key for key in keys if isinstance(key, str))])
+        known = Resources.model_fields if len(keys) > 1 else kind.model_fields
+        must = (fault["msg"][0].lower() + fault["msg"][1:]).replace("tuple", "list")
+        if fault["type"] == "extra_forbidden":
+            lines[at] = f"{at}: there is no key '{keys[-1]}'; {did_you_mean(str(keys[-1]), known)}"
+        elif fault["type"] == "model_type":
+            lines[at] = f"{at}: must be a block of keys and values, but got {fault['input']!r}."
+        else:
+            lines.setdefault(at, f"{at}: {must}, but got {fault['input']!r}.")
+    return list(lines.values())

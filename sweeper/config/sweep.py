@@ -1,0 +1,169 @@
+"""A sweep: what runs, over which space, how, and what is rerun on the test sets."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpnet.reading import dump_yaml
+from mpnet.registry import did_you_mean
+from sweeper.config.groups import groups_of
+from sweeper.config.reading import BLOCKS, override, read_blocks
+from sweeper.config.settings import (
+    DEFAULT_TRIALS,
+    Metric,
+    SelectSettings,
+    SweepSettings,
+    bind_block,
+)
+from sweeper.config.space import SearchSpace, parse_space, path_fault
+from sweeper.errors import SweepError
+
+_NOT_SEARCHED = {
+    "split": "a search may see validation data only",
+    "seed": "seeds are not searched over; repeat trials with sweep.repeats",
+    "device": "trials run on what sweep.resources gives them",
+}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A checked file: `run` (fixed), `space`, `sweep`, `select`, and its text for comparison."""
+
+    name: str
+    run: Mapping[str, Any]
+    space: SearchSpace
+    settings: SweepSettings
+    select: SelectSettings
+    blocks: Mapping[str, Any]
+
+    @property
+    def objective(self) -> tuple[Metric, ...]:
+        """The metrics sought."""
+        return _as_metrics(self.settings.objective)
+
+    @property
+    def select_objective(self) -> tuple[Metric, ...]:
+        """The metrics by which the best are chosen."""
+        return _as_metrics(self.select.objective or self.settings.objective)
+
+    @property
+    def n_trials(self) -> int:
+        """How many configurations there will be; a finite space has no more than its points."""
+        asked, size = self.settings.trials, self.space.size
+        if size is None:
+            return asked or DEFAULT_TRIALS
+        return min(asked or (size if self.settings.sampler == "grid" else DEFAULT_TRIALS), size)
+
+    @property
+    def n_reruns(self) -> int:
+        """How many reruns there will be at most; groups without a finished trial have none."""
+        n_groups = len(groups_of(self.space, self.select.each))
+        return min(n_groups * self.select.top, self.n_trials) * self.select.seeds
+
+    @property
+    def text(self) -> str:
+        """The file with its overrides, in a form of its own."""
+        return dump_yaml(dict(self.blocks))
+
+
+def load_sweep(path: Path, overrides: Sequence[str] = ()) -> Sweep:
+    """Read a YAML file, apply dotted `key=value` overrides, check all that needs no `mpnet`.
+
+    Raises:
+        SweepError: with one line per fault.
+    """
+    blocks = read_blocks(path)
+    faults = [fault for text in overrides if (fault := override(blocks, text))]
+    return parse_sweep(blocks, path.stem, path.name, faults)
+
+
+def parse_sweep(
+    blocks: Mapping[str, Any], name: str, where: str = "sweep", faults: Sequence[str] = ()
+) -> Sweep:
+    """Bind the blocks of a file."""
+    found = list(faults)
+    for key in blocks:
+        if key not in BLOCKS:
+            found.append(f"{where}: no block '{key}'; {did_you_mean(str(key), BLOCKS)}")
+    run = blocks.get("run")
+    if not isinstance(run, Mapping):
+        found.append(f"{where}: a block `run` must be there, with keys and values below it.")
+        run = {}
+    if run.get("split", "validation") != "validation":
+        found.append(
+            f"{where}: run.split: a search may see validation data only; got {run['split']!r}."
+        )
+    raw_space = blocks.get("space")
+    space = parse_space({} if raw_space is None else raw_space, f"{where}: space", found)
+    for path in space:
+        if fault := _NOT_SEARCHED.get(path) or path_fault(run, path):
+            found.append(f"{where}: space.{path}: {fault}.")
+    settings = bind_block(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
+    select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
+    _check_together(space, settings, where, found)
+    _check_each(space, raw_space, select.each, f"{where}: select.each", found)
+    if found:
+        raise SweepError("\n".join(found))
+    return Sweep(name, run, space, settings, select, blocks)
+
+
+def difference(old: Sweep, new: Sweep) -> str:
+    """What changed from one text to another, or nothing if it only extends the budget."""
+    if _without_budget(old) == _without_budget(new) and new.n_trials >= old.n_trials:
+        return ""
+    lines = difflib.unified_diff(
+        old.text.splitlines(), new.text.splitlines(), "as started", "now", lineterm="", n=1
+    )
+    return "\n".join(lines)
+
+
+def _without_budget(sweep: Sweep) -> dict[str, Any]:
+    """What must stay the same: the test reruns and the length of the sweep may change."""
+    settings = {**(sweep.blocks.get("sweep") or {})}
+    free = ("trials", "hours", "patience", "concurrency", "resources", "retries", "keep_runs")
+    kept = {key: value for key, value in settings.items() if key not in free}
+    return {"run": sweep.run, "space": sweep.blocks.get("space"), "sweep": kept}
+
+
+def _check_together(
+    space: SearchSpace, settings: SweepSettings, where: str, faults: list[str]
+) -> None:
+    if settings.sampler == "grid" and space.size is None:
+        ranges = [path for path, domain in space.items() if domain.points is None]
+        faults.append(
+            f"{where}: sweep.sampler: a grid needs points in every domain, but got a range for "
+            f"{', '.join(ranges)}; use `grid: [...]` there or another sampler."
+        )
+    metrics = _as_metrics(settings.objective)
+    if len(set(metrics)) < len(metrics) or not metrics:
+        faults.append(f"{where}: sweep.objective: each metric must stand there once.")
+    if settings.sampler == "cmaes" and len(metrics) > 1:
+        faults.append(
+            f"{where}: sweep.sampler: cmaes takes one objective, but got {len(metrics)}."
+        )
+    if settings.scheduler != "none" and len(metrics) > 1:
+        faults.append(f"{where}: sweep.scheduler: must be none with more than one objective.")
+    if settings.patience and len(metrics) > 1:
+        faults.append(f"{where}: sweep.patience: must be left out with more than one objective.")
+    for place, point in enumerate(settings.first):
+        faults.extend(f"{where}: sweep.first[{place}].{fault}." for fault in space.faults(point))
+
+
+def _check_each(
+    space: SearchSpace, raw_space: Any, each: Sequence[str], where: str, faults: list[str]
+) -> None:
+    for path in dict.fromkeys(each):
+        if path in space and space[path].kind not in ("grid", "choice"):
+            kind = space[path].kind
+            faults.append(f"{where}: {path}: must be a grid or a choice, but is {kind}.")
+        elif path not in space and path not in (raw_space or ()):  # else it has been told
+            hint = did_you_mean(path, space) if space else "there is no path in it."
+            faults.append(f"{where}: {path}: must be a path of the space; {hint}")
+        if each.count(path) > 1:
+            faults.append(f"{where}: {path}: must stand there once.")
+
+
+def _as_metrics(objective: str | tuple[Metric, ...]) -> tuple[Metric, ...]:
+    return (objective,) if isinstance(objective, str) else objective  # type: ignore[return-value]

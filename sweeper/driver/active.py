@@ -1,0 +1,284 @@
+"""One sweep at work in the queue: what it gives next, what came of it, its way to the report."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sweeper import tracking
+from sweeper.config.sweep import Sweep
+from sweeper.driver import binding
+from sweeper.driver.preparation import PreparedSweep
+from sweeper.errors import SweepError
+from sweeper.execution.assignment import (
+    AnyAssignment,
+    RerunAssignment,
+    StageName,
+    Surroundings,
+    TrialAssignment,
+)
+from sweeper.execution.storage import forget
+from sweeper.ledger import Asked, Ledger, RerunStage, SearchStage
+from sweeper.results.records import Record, Rerun, TrialRecord
+from sweeper.results.selection import empty_groups, reruns, select
+from sweeper.results.texts import counted, group_name
+from sweeper.tracking import Tracking
+
+_STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
+_KEPT: dict[str, tuple[StageName, ...]] = {
+    "none": (),
+    "test": ("test",),
+    "all": ("search", "test"),
+}
+
+Say = Callable[[str], None]
+
+
+class ActiveSweep:
+    """A sweep from its first trial to its last rerun; the queue asks it, Tune does the rest.
+
+    Args:
+        place: in the queue.
+        prepared: what can start.
+        most_at_once: trials side by side; None where devices alone decide.
+        command: as typed.
+        is_select_only: no search, only the reruns.
+        say: for what a person should know, a line at a time.
+    """
+
+    def __init__(
+        self,
+        place: int,
+        prepared: PreparedSweep,
+        most_at_once: int | None,
+        command: str = "",
+        is_select_only: bool = False,
+        say: Say = print,
+    ) -> None:
+        self.place, self.prepared, self.most_at_once = place, prepared, most_at_once
+        self.command, self.is_select_only, self.say = command, is_select_only, say
+        self.stage: SearchStage | RerunStage | None = None
+        self.tracking: Tracking | None = None
+        self.is_open = self.is_over = self.has_reruns = False
+        self.deadline = float("inf")
+        self.chosen: dict[int, TrialRecord] = {}
+
+    @property
+    def sweep(self) -> Sweep:
+        """What is asked for."""
+        return self.prepared.sweep
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is known."""
+        return self.prepared.entry.ledger
+
+    @property
+    def n_steps(self) -> int:
+        """Epochs of a whole trial of the present stage."""
+        per_run = binding.n_steps(self.prepared.configurations[0])
+        return per_run * (1 if isinstance(self.stage, RerunStage) else self.sweep.settings.repeats)
+
+    @property
+    def n_running(self) -> int:
+        """What is being worked on."""
+        return self.stage.n_running if self.stage else 0
+
+    # What is to be done
+
+    def next(self) -> AnyAssignment | None:
+        """What to run next; None if there is nothing now, or nothing at all any more."""
+        if not self.is_open:
+            self._open()
+        while self.stage is not None:
+            self._watch_the_clock()
+            if self.most_at_once is not None and self.n_running >= self.most_at_once:
+                return None
+            if asked := self.stage.ask():
+                return self._assigned(asked)
+            if self.n_running or self._is_halted:
+                return None
+            self._advance()
+        return None
+
+    def halt(self) -> None:
+        """Start nothing more; what runs may end."""
+        if self.stage:
+            self.stage.is_closed = True
+
+    @property
+    def _is_halted(self) -> bool:
+        """Whether it was told to stop with something left, and not by its clock."""
+        stage = self.stage
+        return bool(stage and stage.is_closed and stage.n_left and not self.is_out_of_time)
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether its hours are used up."""
+        return time.time() >= self.deadline
+
+    def _open(self) -> None:
+        """Begin or go on; MLflow is brought in line with the ledger."""
+        self.is_open = True
+        self.ledger.begin(self.sweep)
+        self.ledger.bound_runs = [c.model_dump(mode="json") for c in self.prepared.configurations]
+        self.tracking = self._opened_tracking()
+        self.ledger.tracking_uri = self.prepared.uri
+        self.settle()
+        if self.is_select_only:
+            self._begin_reruns()
+            return
+        hours = self.sweep.settings.hours
+        self.deadline = time.time() + 3600 * hours if hours else float("inf")
+        self.stage = self.ledger.search(self.sweep)
+        self.stage.settle()
+
+    def _opened_tracking(self) -> Tracking:
+        entry, sweep = self.prepared.entry, self.sweep
+        try:
+            return tracking.open_sweep(
+                self.prepared.uri,
+                sweep.name,
+                self.ledger.sweep_id,
+                f"sweep {sweep.name}",
+                entry.outbox,
+                {"sweeper.stage": "sweep"},
+                {"sweep": sweep.blocks.get("sweep") or {}, "run": dict(sweep.run)},
+                {"sweep.yaml": sweep.text},
+            )
+        except ConnectionError as error:
+            raise SweepError(f"sweep.tracking_uri: {error}") from error
+
+    def settle(self) -> None:
+        """Bring MLflow in line with the ledger; if it is away, the next start does."""
+        if self.tracking is None:
+            return
+        tracking.deliver_outbox(self.tracking)
+        try:
+            tracking.close_left_over(self.tracking, _statuses(self.ledger))
+        except ConnectionError as error:
+            self.say(f"MLflow is away ({error}); its runs are put right by the next --resume.")
+
+    def _watch_the_clock(self) -> None:
+        """A budget of hours ends a search like any other end; more of them go on with it."""
+        stage = self.stage
+        if isinstance(stage, SearchStage) and self.is_out_of_time and not stage.is_closed:
+            stage.is_closed = True
+            n_left = counted(stage.n_left, "trial")
+            hint = "more hours and --resume go on with them"
+            self.say(f"{self.sweep.name}: out of time with {n_left} to go; {hint}.")
+
+    def _advance(self) -> None:
+        """The stage is over: from the search to its reruns, from them to the end."""
+        if isinstance(self.stage, SearchStage):
+            self._begin_reruns()
+        else:
+            self._end()
+
+    def _begin_reruns(self) -> None:
+        trials = self.ledger.trial_records()
+        chosen = self._selected(trials)
+        if self.sweep.select.each and self.sweep.select.top:
+            for group in empty_groups(trials, self.sweep):
+                text = "no trial has finished, so there is none to rerun."
+                self.say(f"{self.sweep.name}: {group_name(group)}: {text}")
+        if not chosen:
+            self._end()
+            return
+        # Of all trials: an earlier selection may have begun other reruns, which end here too.
+        self.chosen = {trial.number: trial for trial in trials}
+        self.has_reruns = True
+        self.stage = self.ledger.reruns(reruns(chosen, self.sweep))
+        self.stage.settle()
+
+    def _selected(self, trials: list[TrialRecord]) -> list[TrialRecord]:
+        """What is to be rerun; too few finished trials end a sweep without reruns."""
+        try:
+            return select(trials, self.sweep) if self.sweep.select.top else []
+        except SweepError as error:
+            self.say(str(error))
+            return []
+
+    def _end(self) -> None:
+        self.stage, self.is_over = None, True
+
+    @property
+    def code(self) -> int:
+        """For the shell: 1 if a sweep came to nothing."""
+        return 0 if self.has_reruns or not self.sweep.select.top else 1
+
+    # From what the ledger asks to what a worker is told
+
+    def _assigned(self, asked: Asked[Any]) -> AnyAssignment:
+        assert self.stage is not None
+        run: Mapping[str, Any] = self.stage.record(asked.number).run
+        if not run:
+            run = self._resolved(asked)
+            self.stage.note_run(asked.number, run)
+        shared: dict[str, Any] = {
+            "sweep": self.place,
+            "number": asked.number,
+            "key": asked.key,
+            "attempt": asked.attempt,
+            "run": run,
+            "surroundings": self._surroundings(),
+        }
+        if isinstance(asked.what, Rerun):
+            return RerunAssignment(**shared, seeds=(asked.what.seed,), rerun=asked.what)
+        seeds = binding.search_seeds(run, self.sweep.settings.repeats)
+        return TrialAssignment(**shared, seeds=seeds, values=asked.what)
+
+    def _resolved(self, asked: Asked[Any]) -> dict[str, Any]:
+        """The run as it will be, every default filled in."""
+        device = "cuda" if self.prepared.share.gpu else "cpu"
+        if isinstance(asked.what, Rerun):
+            return binding.rerun_run(self.chosen[asked.what.configuration], asked.what, device)
+        return binding.trial_run(self.sweep, asked.what, device)
+
+    def _surroundings(self) -> Surroundings:
+        settings = self.sweep.settings
+        return Surroundings(
+            storage=self.prepared.entry.storage,
+            tracking=self.tracking,
+            checkpoint_epochs=settings.checkpoint_epochs,
+            checkpoint_minutes=settings.checkpoint_minutes,
+            keep_runs=_KEPT[settings.keep_runs],
+            report_seconds=0.5 if settings.scheduler == "none" else 0.0,
+            command=self.command,
+            cpu=self.prepared.share.cpu,
+            gpu=self.prepared.share.gpu,
+        )
+
+    # What came of it
+
+    def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
+        """Write down how a trial ended; gives what is known of it then."""
+        stage, number = self.stage, assignment.number
+        assert stage is not None
+        if "outcome" in outcome:
+            stage.finish(number, outcome["outcome"])
+        elif "failure" in outcome:
+            stage.fail(number, outcome["failure"])
+        elif "crash" in outcome:
+            if stage.crash(number, outcome["crash"], self.sweep.settings.retries):
+                return stage.record(number)
+        elif "halt" in outcome or self.is_out_of_time:
+            stage.release(number)
+            return stage.record(number)
+        else:
+            stage.stop(number, f"stopped by the scheduler at step {outcome.get('step', 0)}")
+        forget(assignment.storage, assignment.key)  # the ledger has what came of it
+        return stage.record(number)
+
+
+def _statuses(ledger: Ledger) -> dict[str, str]:
+    """How MLflow calls the ends of trials, by the keys of their runs."""
+    stages: dict[StageName, Sequence[Record]] = {
+        "search": ledger.trial_records(),
+        "test": ledger.rerun_records(),
+    }
+    return {
+        f"{stage}-{record.key}": _STATUS[record.state]
+        for stage, records in stages.items()
+        for record in records
+        if record.state in _STATUS
+    }

@@ -1,0 +1,106 @@
+"""Sweeps bound to `mpnet`: do they fit, are the data there, what does each run resolve to?"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpnet.config import RunConfig, parse_run
+from mpnet.cost import expected_seconds
+from mpnet.errors import ConfigError, DataMissing
+from mpnet.machine import count_gpus
+from sweeper.config.space import Values, with_values
+from sweeper.config.sweep import Sweep
+from sweeper.errors import SweepError
+from sweeper.results.records import Rerun, TrialRecord
+
+
+def check(sweep: Sweep) -> list[RunConfig]:
+    """Bind every kind of point to `mpnet` and look for the data; gives runs that stand for all.
+
+    Raises:
+        SweepError: with one line per fault.
+    """
+    faults = dict.fromkeys(_hidden_paths(sweep))
+    configurations = []
+    for values in sweep.space.corners():
+        try:
+            configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
+        except ConfigError as error:
+            faults |= dict.fromkeys(str(error).splitlines())
+    if not faults:
+        faults |= dict.fromkeys(data_faults(configurations))
+    if faults:
+        raise SweepError("\n".join(faults))
+    return configurations
+
+
+def trial_run(sweep: Sweep, values: Values, device: str) -> dict[str, Any]:
+    """The run of a trial as it will be: every default filled in, judged on validation data."""
+    block = {**with_values(sweep.run, values), "split": "validation", "device": device}
+    return parse_run(block, f"{sweep.name}: run").model_dump(mode="json")
+
+
+def rerun_run(chosen: TrialRecord, rerun: Rerun, device: str) -> dict[str, Any]:
+    """The run of a chosen trial once more: on the test sets, with a seed of its own."""
+    assert chosen.number == rerun.configuration
+    return {**chosen.run, "split": "test", "seed": rerun.seed, "device": device}
+
+
+def search_seeds(run: Mapping[str, Any], repeats: int) -> tuple[int, ...]:
+    """The seeds of a trial: the run's own, and those that follow it."""
+    return tuple(range(run["seed"], run["seed"] + repeats))
+
+
+def _hidden_paths(sweep: Sweep) -> Iterator[str]:
+    """Paths into the training whose short form stands in the run, and would win."""
+    for path in sweep.space:
+        parent, _, name = path.partition(".")
+        if parent == "training" and name in sweep.run:
+            where = f"{sweep.name}: space.{path}"
+            yield f"{where}: run.{name} must not stand beside it, since it would win; remove it."
+
+
+def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
+    """What is wrong with the data of every benchmark, each read once, as a trial will read it."""
+    for configuration in {_benchmark(c): c for c in configurations}.values():
+        try:
+            _n_tasks(configuration)
+        except (ConfigError, DataMissing) as error:
+            yield str(error)
+
+
+def _benchmark(configuration: RunConfig) -> str:
+    return configuration.model_dump_json(include={"benchmark", "data_root"})
+
+
+def _n_tasks(configuration: RunConfig) -> int:
+    """Reads the data of a benchmark, once in a process."""
+    key = _benchmark(configuration)
+    if key not in _N_TASKS:
+        _N_TASKS[key] = len(configuration.build_stream())
+    return _N_TASKS[key]
+
+
+_N_TASKS: dict[str, int] = {}  # by benchmark
+
+
+def n_cpus() -> int:
+    """The CPUs of this machine, as far as this process may use them."""
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+
+
+def n_gpus() -> int:
+    """The GPUs of this machine."""
+    return count_gpus()
+
+
+def n_steps(configuration: RunConfig) -> int:
+    """Epochs over all tasks."""
+    return configuration.training.epochs * _n_tasks(configuration)
+
+
+def expected_cost(configuration: RunConfig, n_threads: int, spend: float) -> float:
+    """Seconds of a run, from a few steps of it that take `spend` seconds or a little more."""
+    return expected_seconds(configuration, n_threads, spend)

@@ -1,0 +1,70 @@
+"""The end of a sweep: its report, its record in MLflow, and where everything is."""
+
+from dataclasses import dataclass
+
+from mpnet.environment import environment
+from sweeper import tracking
+from sweeper.driver.active import ActiveSweep
+from sweeper.ledger import JOURNAL
+from sweeper.results.facts import Facts, facts_of
+from sweeper.results.texts import shell_command
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What is told of a sweep that is over."""
+
+    facts: Facts
+    places: list[str]
+
+
+def close(active: ActiveSweep) -> Closed:
+    """Write the report, close the record in MLflow, note where everything is."""
+    from sweeper.report.rendering import (
+        render,  # its plots take seconds to import: not at the start
+    )
+
+    assert active.tracking is not None
+    active.settle()
+    ledger, folder = active.ledger, active.prepared.entry.folder
+    trials, tests = ledger.trial_records(), ledger.rerun_records()
+    facts = facts_of(active.sweep, trials, tests)
+    report = render(facts, {**environment(), "command": active.command})
+    report.write(folder)
+    tags = {"sweeper.status": "finished"}
+    tracking.close_sweep(active.tracking, "FINISHED", _headline(facts), tags, report.files)
+    ledger.places = places = _places(active)
+    if n_undelivered := tracking.deliver_outbox(active.tracking):
+        outbox = active.prepared.entry.outbox
+        text = f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"
+        return Closed(facts, [*places, text])
+    return Closed(facts, places)
+
+
+def interrupt(active: ActiveSweep) -> None:
+    """Say in MLflow that nobody works on a sweep at present."""
+    if active.tracking is not None:
+        active.settle()
+        tags = {"sweeper.status": "stopped"}
+        tracking.close_sweep(active.tracking, "KILLED", {}, tags, {})
+
+
+def _headline(facts: Facts) -> dict[str, float]:
+    """What the parent run says of the best configuration."""
+    metrics = {f"val/{k}": v for k, v in facts.best.metrics.items()} if facts.best else {}
+    if facts.best_test:
+        for name, value in (("acc", facts.best_test.acc), ("bwt", facts.best_test.bwt)):
+            metrics |= {f"test/{name}_mean": value.mean, "test/seeds": value.n}
+            metrics |= {f"test/{name}_std": value.deviation} if value.deviation else {}
+    return metrics
+
+
+def _places(active: ActiveSweep) -> list[str]:
+    folder = active.prepared.entry.folder
+    lines = [f"report:  {folder / 'report.html'}"]
+    if command := tracking.ui_command(active.prepared.uri):
+        lines.append(f"MLflow:  {shell_command(*command)}")
+    assert active.tracking is not None
+    link = tracking.ui_link(active.tracking, f"val/{active.sweep.objective[0]}")
+    journal = shell_command("optuna-dashboard", str(folder / JOURNAL))
+    return [*lines, f"trials:  {link}", f"Optuna:  {journal}"]

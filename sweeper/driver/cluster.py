@@ -1,0 +1,123 @@
+"""Ray: join a cluster or start it here, and what each trial gets of it."""
+
+import logging
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from sweeper.config.settings import Resources
+from sweeper.errors import SweepError
+
+_ENVIRONMENT = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger and MLflow hold what they would write
+    "TUNE_GLOBAL_CHECKPOINT_S": "3600",  # never restored from: the ledger is
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",  # it would print boxes of its own at verbose=0 too
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """What each trial is given, and how many run at once.
+
+    Args:
+        can_grow: nodes may join, and then more run at once.
+    """
+
+    cpu: float
+    gpu: float
+    at_once: int
+    can_grow: bool = False
+
+    @property
+    def n_threads(self) -> int:
+        """CPU threads of a trial."""
+        return max(1, int(self.cpu))
+
+
+def connect(address: str | None) -> None:
+    """Join a cluster, or start Ray on this machine alone; a second call changes nothing.
+
+    Raises:
+        SweepError: there is no cluster, or one that we cannot join.
+    """
+    os.environ.update({name: os.environ.get(name, text) for name, text in _ENVIRONMENT.items()})
+    if ray.is_initialized():
+        return
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # the ledger has the reasons
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    try:
+        if address is None:
+            ray.init(address="local", include_dashboard=False, **quiet)
+        else:
+            _knock(address)
+            ray.init(address=address, **quiet)
+    except (OSError, RuntimeError, ray.exceptions.AuthenticationError) as error:
+        # RuntimeError: versions that do not match.
+        token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
+        text = f"--address: a Ray cluster must answer at {address}, {token}: {error}"
+        raise SweepError(text) from error
+
+
+def _knock(address: str) -> None:
+    """See whether anybody is there: Ray itself would try for a quarter of an hour."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "://" not in address:
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+def nodes() -> list[tuple[float, float]]:
+    """CPUs and GPUs of every node that is alive."""
+    alive = (node["Resources"] for node in ray.nodes() if node["Alive"])
+    return [(resources.get("CPU", 0.0), resources.get("GPU", 0.0)) for resources in alive]
+
+
+def share(asked: Resources, concurrency: int | None, machine: list[tuple[float, float]]) -> Share:
+    """What a trial gets on these nodes.
+
+    Raises:
+        SweepError: no node has what a trial asks for, so that it would wait for ever.
+    """
+    if asked.cpu == 0 and asked.gpu == 0:
+        raise SweepError(
+            "sweep.resources: a trial must be given some CPU or GPU, but got 0 and 0."
+        )
+    if asked.gpu != "auto" and asked.gpu > 1 and asked.gpu % 1:
+        raise SweepError(
+            "sweep.resources.gpu: must be a fraction of one GPU or a whole number of them, but "
+            f"got {asked.gpu:g}."
+        )
+    n_gpus = sum(gpus for _, gpus in machine)
+    gpu = float(n_gpus > 0) if asked.gpu == "auto" else asked.gpu
+    cpu = _auto_cpu(gpu, machine) if asked.cpu == "auto" else asked.cpu
+    fits = sum(_n_fitting(cpu, gpu, *node) for node in machine)
+    if fits == 0:
+        have = "; ".join(f"{cpus:g} CPUs and {gpus:g} GPUs" for cpus, gpus in machine)
+        raise SweepError(
+            f"sweep.resources: one node must have {cpu:g} CPUs and {gpu:g} GPUs free, but there "
+            f"is {have}; ask for less, or `auto`."
+        )
+    return Share(cpu, gpu, min(fits, concurrency or fits))
+
+
+def _auto_cpu(gpu: float, machine: list[tuple[float, float]]) -> float:
+    """One, or beside a GPU the part of its node that falls to it."""
+    with_gpu = [cpus * gpu // gpus for cpus, gpus in machine if gpu and gpus >= gpu]
+    return max(1.0, min(with_gpu, default=1.0))
+
+
+def _n_fitting(cpu: float, gpu: float, cpus: float, gpus: float) -> int:
+    by_cpu = _n_parts(cpus, cpu) if cpu else 1_000
+    if gpu and gpu < 1:
+        return min(by_cpu, int(gpus) * _n_parts(1, gpu))
+    return min(by_cpu, _n_parts(gpus, gpu) if gpu else by_cpu)
+
+
+def _n_parts(whole: float, part: float) -> int:
+    """Ten parts of 0.1 are a whole, whatever `1 // 0.1` says; Ray counts in ten-thousandths."""
+    return round(whole * 10_000) // max(1, round(part * 10_000))

@@ -1,0 +1,234 @@
+"""The straight line of a launch: check all, plan all, run one queue, tell what came of it."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import ModuleType
+
+from rich.console import Console
+from rich.progress import track
+
+from sweeper import tracking
+from sweeper.config.sweep import Sweep
+from sweeper.driver import cluster
+from sweeper.driver.active import ActiveSweep
+from sweeper.driver.closing import Closed, close, interrupt
+from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
+from sweeper.driver.preparation import (
+    Entry,
+    Options,
+    PreparedSweep,
+    check_begun,
+    entries_of,
+    only_driver,
+    prepare,
+)
+from sweeper.driver.sweep_queue import SweepQueue
+from sweeper.driver.view import View
+from sweeper.errors import INTERRUPTED, SweepError
+from sweeper.importing import importing
+from sweeper.report.terminal import headline, print_lines, show_outcome
+from sweeper.results.facts import facts_of
+from sweeper.results.records import FINAL_STATES
+from sweeper.results.texts import counted, protection_warnings
+
+_SECONDS_TO_MEASURE = 0.3  # of each sweep, while Ray starts, of which it takes some
+
+
+def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
+    """Check, plan, search, select, report; gives the exit code.
+
+    Raises:
+        SweepError: before anything has started, with the faults of all.
+    """
+    with only_driver(options.folder):
+        entries = entries_of(sweeps, options)
+        check_begun(entries, options)
+        left = [e for e in entries if options.plan_only or not e.is_finished]
+        if not left:
+            _show_finished(entries, options, console)
+        prepared = _all_prepared(left, options, console)
+        if options.plan_only:
+            _show_plans(_planned(prepared, options, console), 0, console)
+            return 0
+        code = _Launch(prepared, options, console).run(len(entries) - len(left)) if left else 0
+        if options.is_table and code != INTERRUPTED:
+            from sweeper.report.table1.writing import write  # seconds: not at the start
+
+            write(options.folder, console)
+        return code
+
+
+def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
+    """What the ledgers say, while sweeps run or after them."""
+    entries = entries_of(sweeps, options)
+    if options.is_folder:
+        print_lines(console, [_status(entry) for entry in entries])
+        return 0
+    entry = entries[0]
+    if not entry.ledger.has_begun:
+        raise SweepError(
+            f"{options.folder}: must be the folder of a sweep, but none has begun there."
+        )
+    trials, tests = entry.ledger.trial_records(), entry.ledger.rerun_records()
+    show_outcome(console, facts_of(entry.ledger.sweep, trials, tests))
+    return 0
+
+
+def _status(entry: Entry) -> str:
+    if not entry.ledger.has_begun:
+        return f"{entry.sweep.name}: not begun"
+    trials, tests = entry.ledger.trial_records(), entry.ledger.rerun_records()
+    n_done = sum(record.state in FINAL_STATES for record in trials)
+    started = entry.ledger.sweep
+    state = f"{n_done} of {started.n_trials} trials done"
+    state = "finished" if entry.is_finished else state
+    return f"[{state}] {headline(facts_of(started, trials, tests))}"
+
+
+def _show_finished(entries: Sequence[Entry], options: Options, console: Console) -> None:
+    """Say so, and change nothing."""
+    if options.is_folder:
+        text = "All of these sweeps are finished; nothing was changed."
+        console.print(text, style="green")
+        return
+    console.print("This sweep is finished; nothing was changed.", style="green")
+    show_status([entries[0].sweep], options, console)
+    print_lines(console, entries[0].ledger.places)
+
+
+def _all_prepared(
+    entries: Sequence[Entry], options: Options, console: Console
+) -> list[PreparedSweep]:
+    prepared, faults = [], dict[str, None]()
+    is_hidden = len(entries) < 2
+    for entry in track(entries, "checking", console=console, transient=True, disable=is_hidden):
+        try:
+            prepared.append(prepare(entry, options))
+        except SweepError as error:
+            faults |= dict.fromkeys(str(error).splitlines())
+    if faults and options.is_folder:
+        hint = "--only PATTERN leaves sweeps out, such as --only '*.split_mnist*'."
+        faults[hint] = None
+    if faults:
+        raise SweepError("\n".join(faults))
+    return prepared
+
+
+def _planned(prepared: Sequence[PreparedSweep], options: Options, console: Console) -> list[Plan]:
+    where, is_hidden = options.address or "this machine", len(prepared) < 2
+    text = "measuring a few steps of each"
+    measuring = track(prepared, text, console=console, transient=True, disable=is_hidden)
+    return [plan_of(part, len(prepared), where, _SECONDS_TO_MEASURE) for part in measuring]
+
+
+def _show_plans(plans: Sequence[Plan], n_done: int, console: Console) -> None:
+    if len(plans) == 1:
+        console.print(plan_table(plans[0]))
+    else:
+        console.print(queue_table({plan.sweep.name: plan for plan in plans}, n_done))
+
+
+class _Launch:
+    """A queue from its plan to its last report."""
+
+    def __init__(
+        self, prepared: Sequence[PreparedSweep], options: Options, console: Console
+    ) -> None:
+        self.prepared, self.options, self.console = prepared, options, console
+        self.is_queue = len(prepared) > 1
+        self.clerk = ThreadPoolExecutor(1)  # writes reports while others still search
+        self.closing: dict[int, Future[Closed]] = {}
+
+    def run(self, n_done: int) -> int:
+        """Plan while Ray starts, run, wait for the reports; gives the exit code."""
+        dispatch, trial, plans = self._started(n_done)
+        actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
+        with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
+            queue = SweepQueue(actives, self._devices(), view, self._on_over)
+            dispatch.run_queue(queue, trial.run_trial, self._n_devices())
+            self.clerk.shutdown()
+        return self._told(queue)
+
+    def _started(self, n_done: int) -> tuple[ModuleType, ModuleType, list[Plan]]:
+        """Side by side: Ray's processes, a few steps of training, the imports of Tune, MLflow."""
+        with importing(), ThreadPoolExecutor(2) as pool:
+            modules = pool.submit(_imported, self.prepared[0].uri)
+            plans = pool.submit(_planned, self.prepared, self.options, self.console)
+            cluster.connect(self.options.address)
+            _show_plans(plans.result(), n_done, self.console)
+            return *modules.result(), plans.result()
+
+    def _active(self, place: int, part: PreparedSweep) -> ActiveSweep:
+        return ActiveSweep(
+            place,
+            part,
+            most_at_once(part, len(self.prepared)),
+            self.options.command,
+            self.options.select_only,
+            self._say,
+        )
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    def _devices(self) -> tuple[float, float] | None:
+        """CPUs and GPUs in all; None where nodes may join, and Ray keeps the books."""
+        if any(part.share.can_grow for part in self.prepared):
+            return None
+        nodes = cluster.nodes()
+        return sum(cpus for cpus, _ in nodes), sum(gpus for _, gpus in nodes)
+
+    def _n_devices(self) -> int:
+        return max(part.share.at_once for part in self.prepared)
+
+    def _on_over(self, active: ActiveSweep) -> None:
+        self.closing[active.place] = self.clerk.submit(self._closed, active)
+
+    def _closed(self, active: ActiveSweep) -> Closed:
+        closed = close(active)
+        if self.is_queue:
+            warnings = protection_warnings(closed.facts.best_protected)
+            print_lines(self.console, [headline(closed.facts), *warnings])
+        return closed
+
+    # What came of it
+
+    def _told(self, queue: SweepQueue) -> int:
+        """Say what came of all sweeps; gives the exit code."""
+        if len(queue.refused) == len(queue.sweeps):
+            raise SweepError("\n".join(dict.fromkeys(map(str, queue.refused.values()))))
+        for error in queue.refused.values():
+            self._say(str(error))
+        for place in sorted(self.closing):
+            closed = self.closing[place].result()
+            if not self.is_queue:
+                show_outcome(self.console, closed.facts)
+                print_lines(self.console, closed.places)
+        unfinished = [s for s in queue.sweeps if not s.is_over and s.place not in queue.refused]
+        for active in unfinished:
+            interrupt(active)
+        if unfinished:
+            self._say_how_to_go_on(unfinished, queue.halted)
+            return INTERRUPTED
+        return max([2 * bool(queue.refused), *(sweep.code for sweep in queue.sweeps)])
+
+    def _say_how_to_go_on(self, unfinished: Sequence[ActiveSweep], halted: str) -> None:
+        if halted:
+            text = f"The storage is full; make space there, then go on. ({halted})"
+            self.console.print(text, style="red", markup=False, soft_wrap=True)
+        searches = [s.ledger.search(s.sweep) for s in unfinished if s.ledger.has_begun]
+        n_left = sum(search.n_left for search in searches)
+        n_left += sum(s.sweep.n_trials for s in unfinished if not s.ledger.has_begun)
+        what = f"{counted(n_left, 'trial')} to go" if n_left else "reruns to go"
+        again = self.options.command.removesuffix(" --resume") + " --resume"
+        self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")
+        self.console.print(f"  {again}", soft_wrap=True, highlight=False)
+
+
+def _imported(uri: str) -> tuple[ModuleType, ModuleType]:
+    """What takes seconds to import, while Ray takes some to start."""
+    from sweeper.driver import dispatch
+    from sweeper.execution import trial
+
+    tracking.connect(uri)
+    return dispatch, trial

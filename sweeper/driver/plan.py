@@ -1,0 +1,156 @@
+"""What sweeps will take: worked out before they start, and shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sweeper.config.sweep import Sweep
+from sweeper.driver import binding
+from sweeper.driver.preparation import PreparedSweep
+from sweeper.results.ranking import finished
+from sweeper.results.records import FINAL_STATES, TrialRecord
+from sweeper.results.texts import NOTHING, counted, duration
+
+_FEWEST_AT_ONCE, _ROUNDS = 4, 8  # a sampler learns if it sees that many results one after another
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, and what it will take.
+
+    Args:
+        left: trials without a result.
+        seconds: of one trial, all its repeats.
+        source: where that figure comes from.
+        at_once: trials side by side.
+        where: the machine or the address of a cluster.
+    """
+
+    prepared: PreparedSweep
+    left: int
+    seconds: float
+    source: str
+    at_once: int
+    where: str
+
+    @property
+    def sweep(self) -> Sweep:
+        """What is asked for."""
+        return self.prepared.sweep
+
+    @property
+    def device_seconds(self) -> float:
+        """Of all trials and reruns together."""
+        rerun_seconds = self.seconds / self.sweep.settings.repeats
+        return self.left * self.seconds + self.sweep.n_reruns * rerun_seconds
+
+    @property
+    def wall_seconds(self) -> float:
+        """As if all trials took the same, and nothing else ran."""
+        waves = -(-self.left // self.at_once) * self.seconds
+        again = -(-self.sweep.n_reruns // self.at_once) * self.seconds
+        return waves + again / self.sweep.settings.repeats
+
+
+def most_at_once(prepared: PreparedSweep, n_sweeps: int) -> int | None:
+    """The most trials of a sweep side by side; None where devices alone decide.
+
+    In a queue, samplers that learn from results are not given so many that they could not; the
+    devices are for the other sweeps then. `sweep.concurrency` says otherwise.
+    """
+    settings, share = prepared.sweep.settings, prepared.share
+    if settings.concurrency or not share.can_grow:
+        most: int | None = share.at_once
+    else:
+        most = None
+    if n_sweeps == 1 or settings.concurrency or settings.sampler in ("grid", "random"):
+        return most
+    learning = max(_FEWEST_AT_ONCE, prepared.sweep.n_trials // _ROUNDS)
+    return learning if most is None else min(most, learning)
+
+
+def plan_of(prepared: PreparedSweep, n_sweeps: int, where: str, spend: float) -> Plan:
+    """What will be done, and what it will take, found out in `spend` seconds or a little more."""
+    ledger = prepared.entry.ledger
+    records = ledger.trial_records() if ledger.has_begun else []
+    n_over = sum(record.state in FINAL_STATES for record in records)
+    seconds, source = _cost(prepared, finished(records), spend)
+    return Plan(
+        prepared=prepared,
+        left=max(0, prepared.sweep.n_trials - n_over),
+        seconds=seconds,
+        source=source,
+        at_once=most_at_once(prepared, n_sweeps) or prepared.share.at_once,
+        where=where,
+    )
+
+
+def _cost(prepared: PreparedSweep, done: Sequence[TrialRecord], spend: float) -> tuple[float, str]:
+    if done:
+        seconds = sum(record.seconds for record in done) / len(done)
+        return seconds, f"mean of {counted(len(done), 'finished trial')}"
+    n_threads = prepared.share.n_threads
+    seconds = binding.expected_cost(prepared.configurations[0], n_threads, spend)
+    return seconds * prepared.sweep.settings.repeats, "from a few steps on this machine"
+
+
+def plan_table(plan: Plan) -> Table:
+    """The plan, a line for each thing that a person wants to know before it starts."""
+    sweep, share = plan.sweep, plan.prepared.share
+    table = Table(title=Text(f"Plan of {sweep.name}"), show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    n_done, repeats = sweep.n_trials - plan.left, sweep.settings.repeats
+    begun = f", {n_done} of them done" if n_done else ""
+    seeds = f", each with {repeats} seeds" if repeats > 1 else ""
+    by = f"{sweep.n_trials} by {sweep.settings.sampler}"
+    given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs, on {plan.where}"
+    table.add_row("trials", f"{by}{begun}{seeds}, on validation data")
+    table.add_row("then", _rerun_text(sweep))
+    table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
+    table.add_row("devices", f"{counted(plan.at_once, 'trial')} at once, each with {given}")
+    table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
+    table.add_row("files", Text(str(plan.prepared.entry.folder)))
+    table.add_row("MLflow", Text(plan.prepared.uri))
+    return table
+
+
+def _rerun_text(sweep: Sweep) -> Text:
+    if not sweep.select.each:
+        return Text(f"{sweep.n_reruns} reruns of the best on the test sets")
+    groups = " and ".join(sweep.select.each)
+    return Text(f"at most {sweep.n_reruns} reruns on the test sets, of the best of each {groups}")
+
+
+def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:
+    """What several sweeps take: a line for each, or a grid of those named ROW.COLUMN."""
+    columns = list(dict.fromkeys(name.partition(".")[2] for name in plans))
+    table = Table()
+    table.add_column("")
+    for column in columns:
+        table.add_column(Text(column or "device time"), justify="right")
+    for row in dict.fromkeys(name.partition(".")[0] for name in plans):
+        names = [f"{row}.{column}" if column else row for column in columns]
+        cells = [duration(plans[n].device_seconds) if n in plans else NOTHING for n in names]
+        table.add_row(Text(row), *cells)
+    return Group("Plan: device time of each sweep", table, *_queue_lines(plans, n_done))
+
+
+def _queue_lines(plans: Mapping[str, Plan], n_done: int) -> list[RenderableType]:
+    every = list(plans.values())
+    total = sum(plan.device_seconds for plan in every)
+    n_devices = max(plan.prepared.share.at_once for plan in every)
+    trials, reruns = sum(p.left for p in every), sum(p.sweep.n_reruns for p in every)
+    done = f", {n_done} more are done" if n_done else ""
+    text = f"{counted(len(every), 'sweep')}{done}: {trials} trials, {reruns} reruns"
+    learning = [plan.at_once for plan in every if plan.at_once < plan.prepared.share.at_once]
+    lines = [f"{text}, {duration(total)} in all; expected {duration(total / n_devices)} from now"]
+    if learning:
+        lines.append(
+            f"One queue on {counted(n_devices, 'device')}; at most {max(learning)} trials at once "
+            "of a sweep whose sampler learns (sweep.concurrency sets another number)"
+        )
+    return [Text(line) for line in lines]

@@ -1,0 +1,218 @@
+"""Everything that could stop a sweep, looked at before anything starts."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from sweeper import tracking
+from sweeper.config.sweep import Sweep, difference
+from sweeper.driver import binding, cluster, nodes
+from sweeper.driver.cluster import Share
+from sweeper.errors import SweepError
+from sweeper.execution import storage
+from sweeper.ledger import JOURNAL, Ledger, key_of_rerun
+from sweeper.results.records import FINAL_STATES
+from sweeper.results.selection import best, reruns
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for besides the sweeps.
+
+    Args:
+        folder: for all files; several sweeps have one each below it.
+        command: as typed, for hints.
+        resume: go on with what was begun.
+        plan_only: show the plan and stop.
+        select_only: no search, only the reruns.
+        address: of a Ray cluster; None for this machine alone.
+        is_folder: the sweeps come from a folder, not from a file.
+        is_table: they are the cells of the paper's table.
+    """
+
+    folder: Path
+    command: str = ""
+    resume: bool = False
+    plan_only: bool = False
+    select_only: bool = False
+    address: str | None = None
+    is_folder: bool = False
+    is_table: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sweep and its ledger, which is opened once and handed on."""
+
+    sweep: Sweep
+    ledger: Ledger
+
+    @property
+    def folder(self) -> Path:
+        """For the files of this sweep."""
+        return self.ledger.folder
+
+    @property
+    def outbox(self) -> Path:
+        """Where records wait while MLflow is away."""
+        return self.folder / "outbox"
+
+    @property
+    def storage(self) -> str:
+        """For what trials save; by default in the output folder."""
+        return storage.storage_of(self.sweep.settings.storage, self.folder)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether search and reruns of just this sweep are done, and MLflow knows it."""
+        ledger, sweep = self.ledger, self.sweep
+        if not ledger.has_begun or not ledger.places or any(self.outbox.glob("*")):
+            return False
+        if ledger.search(sweep).n_left:
+            return False
+        done = {record.key for record in ledger.rerun_records() if record.state in FINAL_STATES}
+        chosen = best(ledger.trial_records(), sweep)
+        return {key_of_rerun(rerun) for rerun in reruns(chosen, sweep)} <= done
+
+
+@dataclass(frozen=True)
+class PreparedSweep:
+    """A sweep that can start.
+
+    Args:
+        uri: of MLflow.
+        configurations: runs that stand for all.
+        share: what each trial is given.
+    """
+
+    entry: Entry
+    uri: str
+    configurations: Sequence[Any]
+    share: Share
+
+    @property
+    def sweep(self) -> Sweep:
+        """What is asked for."""
+        return self.entry.sweep
+
+
+@contextmanager
+def only_driver(folder: Path) -> Iterator[None]:
+    """Nobody else works in this folder meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "driver.lock")
+    try:
+        with lock.acquire(timeout=0):
+            yield
+    except Timeout:
+        raise SweepError(
+            f"{folder}: only one process may run a sweep, but another one does; see how it goes "
+            "with --status, or give this one another --output."
+        ) from None
+
+
+def entries_of(sweeps: Sequence[Sweep], options: Options) -> list[Entry]:
+    """Each sweep with its ledger, which is read here and nowhere else."""
+    folder = options.folder.resolve()
+    places = [folder / sweep.name if options.is_folder else folder for sweep in sweeps]
+    return [Entry(s, Ledger(place)) for s, place in zip(sweeps, places, strict=True)]
+
+
+def check_begun(entries: Sequence[Entry], options: Options) -> None:
+    """What was begun is gone on with only when asked for, and only if it is the same.
+
+    Raises:
+        SweepError: what is there does not go with what is asked for.
+    """
+    begun = [entry for entry in entries if entry.ledger.has_begun]
+    wants_old = options.resume or options.select_only
+    if wants_old and not begun:
+        raise SweepError(f"{options.folder}: there must be a sweep to go on with, but is none.")
+    faults = [text for entry in begun if (text := _changed(entry))]
+    if not faults and not wants_old and not options.plan_only:
+        faults = [_in_the_way(begun, entries, options)]
+    if any(faults):
+        raise SweepError("\n".join(filter(None, faults)))
+
+
+def _changed(entry: Entry) -> str:
+    if changed := difference(entry.ledger.sweep, entry.sweep):
+        return (
+            f"{entry.folder}: a sweep must stay as it was started (more trials or hours are "
+            f"welcome), but has changed:\n{changed}\n"
+            "Undo the change, or start another sweep with another --output."
+        )
+    return ""
+
+
+def _in_the_way(begun: Sequence[Entry], entries: Sequence[Entry], options: Options) -> str:
+    """Why a new start is not possible; a finished sweep is shown, not started again."""
+    if options.is_folder:
+        is_free = not begun or all(entry.is_finished for entry in entries)
+        what = f"{len(begun)} of {len(entries)} sweeps are there"
+    else:
+        n_left = sum(entry.ledger.search(entry.sweep).n_left for entry in begun)
+        is_free = n_left == 0
+        what = f"one with {n_left} of {entries[0].sweep.n_trials} trials to go is there"
+    if is_free:
+        return ""
+    return (
+        f"{options.folder}: a new start must have a folder of its own, but {what}; go on with "
+        "--resume, or choose another --output."
+    )
+
+
+def prepare(entry: Entry, options: Options) -> PreparedSweep:
+    """Bind the sweep, look for data, resources, storage and MLflow.
+
+    Raises:
+        SweepError: with all that was found.
+    """
+    uri = _tracking_uri(entry, options.folder.resolve())
+    faults: list[str] = []
+    configurations, share = [], Share(1, 0, 1)
+    try:
+        configurations = binding.check(entry.sweep)
+    except SweepError as error:
+        faults.append(str(error))
+    try:
+        share = _share_of(entry.sweep, options.address)
+    except SweepError as error:
+        faults.append(str(error))
+    faults += _faults_of_places(entry, uri)
+    if options.address is not None and not faults:
+        places = {"sweep.storage": entry.storage, "--output": str(entry.folder)}
+        faults += nodes.faults(nodes.Needs(places, uri, configurations))
+    if faults:
+        raise SweepError("\n".join(faults))
+    return PreparedSweep(entry, uri, configurations, share)
+
+
+def _faults_of_places(entry: Entry, uri: str) -> Iterator[str]:
+    for folder in entry.sweep.settings.warm_start:
+        if not (Path(folder) / JOURNAL).exists():
+            yield f"sweep.warm_start: {folder}: must be the folder of a sweep."
+    if wrong := storage.fault(entry.storage):
+        yield f"sweep.storage: {wrong}"
+    if wrong := tracking.fault(uri):
+        yield f"sweep.tracking_uri: {wrong}"
+
+
+def _share_of(sweep: Sweep, address: str | None) -> Share:
+    """What a trial gets here; a cluster has to be joined to know what it has."""
+    asked, most = sweep.settings.resources, sweep.settings.concurrency
+    if address is None:
+        return cluster.share(asked, most, [(float(binding.n_cpus()), float(binding.n_gpus()))])
+    cluster.connect(address)
+    return replace(cluster.share(asked, most, cluster.nodes()), can_grow=most is None)
+
+
+def _tracking_uri(entry: Entry, folder: Path) -> str:
+    """Of MLflow: where a sweep that has begun has its runs; else as asked for, or a new file."""
+    asked = entry.sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    return entry.ledger.tracking_uri or asked or f"sqlite:///{folder / 'mlflow.db'}"

@@ -1,0 +1,103 @@
+"""One sweep or ninety in one line: whenever a device is free, they are asked in order."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sweeper.driver.active import ActiveSweep
+from sweeper.errors import SweepError
+from sweeper.execution.assignment import AnyAssignment
+from sweeper.results.records import Record
+
+
+class Listener(Protocol):
+    """Who wants to know how a queue goes on."""
+
+    def started(self, assignment: AnyAssignment) -> None:
+        """A trial has begun, perhaps not for the first time."""
+
+    def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
+        """A trial says how far it is."""
+
+    def ended(self, assignment: AnyAssignment, record: Record) -> None:
+        """A trial is over, or is to be tried again."""
+
+
+class SweepQueue:
+    """The sweeps of a launch, and what runs of them.
+
+    Args:
+        sweeps: in this order.
+        devices: CPUs and GPUs in all; None where nodes may join, and Ray keeps the books.
+        listener: is told what happens.
+        on_over: is told of each sweep that has nothing left to do.
+    """
+
+    def __init__(
+        self,
+        sweeps: Sequence[ActiveSweep],
+        devices: tuple[float, float] | None,
+        listener: Listener,
+        on_over: Callable[[ActiveSweep], None],
+    ) -> None:
+        self.sweeps, self.devices = tuple(sweeps), devices
+        self.listener, self.on_over = listener, on_over
+        self.halted = ""  # why nothing more is to start, if so
+        self.refused: dict[int, SweepError] = {}  # sweeps that could not even begin, by place
+        self._told: set[int] = set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to run any more."""
+        if any(sweep.n_running for sweep in self.sweeps):
+            return False
+        return bool(self.halted) or all(self._has_ended(sweep) for sweep in self.sweeps)
+
+    def _has_ended(self, sweep: ActiveSweep) -> bool:
+        return sweep.is_over or sweep.place in self.refused
+
+    def next(self) -> AnyAssignment | None:
+        """What to run next; None if there is nothing now, or nothing at all any more."""
+        for sweep in self.sweeps:
+            if self.halted or self._has_ended(sweep) or not self._has_room(sweep):
+                continue
+            try:
+                assignment = sweep.next()
+            except SweepError as error:
+                self.refused[sweep.place] = error
+                continue
+            if assignment is not None:
+                return assignment
+            if sweep.is_over:
+                self.on_over(sweep)
+        return None
+
+    def _has_room(self, sweep: ActiveSweep) -> bool:
+        """Whether another trial would find a device; asked too early, a sampler knows less."""
+        if self.devices is None:
+            return True
+        shares = [(other.prepared.share, other.n_running) for other in self.sweeps]
+        own, (cpus, gpus) = sweep.prepared.share, self.devices
+        used_cpu = own.cpu + sum(share.cpu * n for share, n in shares)
+        used_gpu = own.gpu + sum(share.gpu * n for share, n in shares)
+        return used_cpu <= cpus + 1e-6 and used_gpu <= gpus + 1e-6
+
+    def started(self, assignment: AnyAssignment) -> None:
+        """A worker has it."""
+        self.listener.started(assignment)
+
+    def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
+        """A worker says how far it is."""
+        self.listener.reported(assignment, metrics)
+
+    def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> None:
+        """A worker has ended; a storage that is full stops the whole queue."""
+        if "halt" in outcome:
+            self.halted = outcome["halt"]
+            for sweep in self.sweeps:
+                sweep.halt()
+        record = self.sweeps[assignment.sweep].ended(assignment, outcome)
+        self.listener.ended(assignment, record)
+
+    def is_late(self, assignment: AnyAssignment) -> bool:
+        """Whether the hours of its sweep are over, so that it should stop."""
+        return assignment.stage == "search" and self.sweeps[assignment.sweep].is_out_of_time

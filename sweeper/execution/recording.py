@@ -1,0 +1,129 @@
+"""What MLflow is told of a trial: its settings, its way, its outcome."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpnet.config import RunConfig
+from mpnet.environment import environment
+from mpnet.reading import dump_yaml
+from mpnet.results import csv_of
+from sweeper.config.space import Values
+from sweeper.execution.assignment import AnyAssignment
+from sweeper.results.texts import short_names, shown
+from sweeper.tracking import Event, RunLog
+
+_LONGEST_REASON = 400
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The trial or rerun that is recorded.
+
+    Args:
+        configuration: of its first seed.
+        node: where it runs.
+        resources: that it was given there.
+        resumed_at: the step that it goes on from; 0 for a new one.
+    """
+
+    assignment: AnyAssignment
+    configuration: RunConfig
+    node: str
+    resources: Mapping[str, float]
+    resumed_at: int = 0
+
+
+class Recorder:
+    """The run of one trial; without tracking it does nothing."""
+
+    def __init__(self, subject: Subject, pending: Sequence[Event] = ()) -> None:
+        self._subject = subject
+        is_tracked = subject.assignment.surroundings.tracking is not None
+        self._log = _opened(subject, pending) if is_tracked else None
+
+    @property
+    def pending(self) -> list[Event]:
+        """What MLflow has not got yet, to be saved with the trial."""
+        return self._log.pending() if self._log else []
+
+    def epoch(self, values: Mapping[str, float], step: int) -> None:
+        """What an epoch came to."""
+        self._metrics("epoch", values, step)
+
+    def task(self, values: Mapping[str, float], step: int) -> None:
+        """What is known after a task, or at the end."""
+        self._metrics(
+            "val" if self._subject.assignment.stage == "search" else "test", values, step
+        )
+
+    def outcome(self, outcome: Mapping[str, Any]) -> None:
+        """What all seeds came to, with all that it takes to run them again."""
+        n_tasks, seeds = len(outcome["R"][0]), outcome["seeds"]
+        last = {**outcome["metrics"], "seconds": outcome["seconds"]}
+        self.task(last, n_tasks * len(seeds) + 1)
+        if self._log is not None:
+            for path, content in self._files(seeds, outcome["R"]).items():
+                self._log.artifact(path, content)
+
+    def close(self, status: str, reason: str = "") -> None:
+        """The trial is over, for the time being at least."""
+        if self._log is not None:
+            tags = {"sweeper.reason": reason[:_LONGEST_REASON]} if reason else {}
+            self._log.close(status, tags)
+
+    def _metrics(self, prefix: str, values: Mapping[str, float], step: int) -> None:
+        if self._log is not None:
+            self._log.metrics({f"{prefix}/{name}": value for name, value in values.items()}, step)
+
+    def _files(self, seeds: Sequence[int], matrices: Sequence[Any]) -> dict[str, str | bytes]:
+        from mpnet.pictures import heat_map  # Matplotlib takes a second: not at the start
+
+        configuration = self._subject.configuration
+        block = {"run": configuration.model_dump(mode="json")}
+        files: dict[str, str | bytes] = {
+            "config.yaml": dump_yaml(block),
+            "environment.json": json.dumps({**self._about(), "seeds": seeds}, indent=2),
+        }
+        for seed, R in zip(seeds, matrices, strict=True):
+            name = f"R_seed{seed}" if len(seeds) > 1 else "R"
+            title = f"{configuration.split} accuracy, seed {seed}"
+            files |= {f"{name}.json": json.dumps(R), f"{name}.csv": csv_of(R)}
+            files[f"{name}.png"] = heat_map(R, title)
+        return files
+
+    def _about(self) -> dict[str, Any]:
+        subject = self._subject
+        command = subject.assignment.surroundings.command
+        return {**environment(), "command": command, "resources": dict(subject.resources)}
+
+
+def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
+    assignment, configuration = subject.assignment, subject.configuration
+    tracking = assignment.surroundings.tracking
+    assert tracking is not None
+    tags = {
+        "sweeper.role": "trial" if assignment.stage == "search" else "test",
+        "sweeper.stage": assignment.stage,
+        "sweeper.node": subject.node,
+        "method": configuration.method["name"],
+        "benchmark": configuration.benchmark["name"],
+    }
+    if subject.resumed_at:
+        tags["sweeper.resumed_at_step"] = str(subject.resumed_at)
+    return RunLog(
+        tracking,
+        assignment.run_key,
+        _run_name(configuration, assignment.label),
+        configuration.model_dump(exclude={"data_root"}),
+        tags,
+        pending,
+    )
+
+
+def _run_name(configuration: RunConfig, values: Values) -> str:
+    others = {path: value for path, value in values.items() if path != "method.name"}
+    names = short_names(others)
+    parts = [f"{names[path]}={shown(value)}" for path, value in others.items()]
+    return " ".join([configuration.method["name"], *parts])

@@ -1,0 +1,176 @@
+"""What trials have saved, found by the key of their values: a folder or any URI.
+
+Each attempt has a folder `<key>-<number>-<attempt>` of its own with its latest state, so that
+nothing is ever written over.
+"""
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyarrow import fs
+
+MEMORY = "trial.json"
+STATE = "checkpoint.pt"
+RUNS = "runs"  # what is kept of finished ones, below the storage
+
+
+def run_folder(key: str, seed: int) -> str:
+    """Where the finished run of one seed is kept."""
+    return f"{key}-seed{seed}"
+
+
+def storage_of(asked: str | None, folder: Path) -> str:
+    """Where the trials of a sweep save: as asked for, by default in the sweep's own folder."""
+    if asked is None:
+        return str(folder / "trials")
+    return asked if "://" in asked else os.path.abspath(asked)
+
+
+def below(place: str, *names: str) -> str:
+    """A folder in a folder; the options of a URI, such as ?endpoint_override=..., stay behind."""
+    path, mark, options = place.partition("?") if "://" in place else (place, "", "")
+    return "/".join([path.rstrip("/"), *names]) + mark + options
+
+
+def fault(storage: str) -> str | None:
+    """What is wrong with a storage, if anything; a small file is written and read."""
+    try:
+        name = mark(storage)
+        is_same = is_marked(storage, name)
+        unmark(storage, name)
+    except (OSError, ValueError, ImportError, NotImplementedError) as error:
+        return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
+    return None if is_same else f"{storage}: must give back what was written, but did not."
+
+
+def mark(storage: str) -> str:
+    """Leave a small file, by whose name others know that they see the same place."""
+    name = f".probe-{uuid.uuid4().hex}"
+    files, root = _open(storage)
+    files.create_dir(root, recursive=True)
+    with files.open_output_stream(f"{root}/{name}") as stream:
+        stream.write(name.encode())
+    return name
+
+
+def is_marked(storage: str, name: str) -> bool:
+    """Whether a mark is seen from here."""
+    try:
+        files, root = _open(storage)
+        with files.open_input_stream(f"{root}/{name}") as stream:
+            return bool(stream.read() == name.encode())
+    except (OSError, ValueError, ImportError):
+        return False
+
+
+def unmark(storage: str, name: str) -> None:
+    """Take a mark away."""
+    files, root = _open(storage)
+    files.delete_file(f"{root}/{name}")
+
+
+def restore(storage: str, key: str, folder: Path) -> bool:
+    """Copy the newest whole state of a configuration to a folder; False if there is none.
+
+    What is no whole state does not stay in the folder.
+    """
+    is_found = any(_copy(storage, place, folder) for place in _states(storage, key))
+    if not is_found:
+        _clear(folder)
+    return is_found
+
+
+def keep_state(folder: Path, place: str, n_before: int) -> int:
+    """Copy what a trial has saved to its place, beside the copy before it, which goes then.
+
+    Args:
+        folder: where it works.
+        place: folder or URI of this attempt.
+        n_before: copies that were made before; gives one more.
+    """
+    copy_folder(str(folder), below(place, _state_name(n_before)))
+    if n_before:
+        files, root = _open(below(place, _state_name(n_before - 1)))
+        files.delete_dir(root)
+    return n_before + 1
+
+
+def _state_name(n_before: int) -> str:
+    return f"checkpoint_{n_before:06d}"
+
+
+def forget(storage: str, key: str) -> None:
+    """Delete the states of a configuration."""
+    files, root = _open(storage)
+    for path in _folders(files, root, f"{key}-"):
+        files.delete_dir(path)
+
+
+def copy_folder(source: str, target: str) -> None:
+    """A folder here or elsewhere to another place, over what may be there."""
+    (files, start), (others, end) = _open(source), _open(target)
+    others.create_dir(end, recursive=True)
+    fs.copy_files(start, end, source_filesystem=files, destination_filesystem=others)
+
+
+def is_folder(place: str) -> bool:
+    """Whether there is a folder at a path or URI."""
+    files, root = _open(place)
+    return bool(files.get_file_info(root).type == fs.FileType.Directory)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a state is as its writer left it, not what a death or a full disk left of it."""
+    try:
+        digest = json.loads((folder / MEMORY).read_text())["state"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return bool(digest == digest_of_state(folder))
+
+
+def digest_of_state(folder: Path) -> str:
+    """Of a saved run; empty between two runs. Its size would not do: a full disk leaves holes."""
+    path = folder / STATE
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _open(storage: str) -> tuple[fs.FileSystem, str]:
+    if "://" in storage:
+        files, root = fs.FileSystem.from_uri(storage)
+        return files, root
+    return fs.LocalFileSystem(), os.path.abspath(storage)
+
+
+def _states(storage: str, key: str) -> Iterator[str]:
+    """Newest first."""
+    files, root = _open(storage)
+    for folder in sorted(_folders(files, root, f"{key}-"), reverse=True):
+        yield from sorted(_folders(files, folder, "checkpoint_"), reverse=True)
+
+
+def _folders(files: fs.FileSystem, root: str, prefix: str) -> list[str]:
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    is_folder = fs.FileType.Directory
+    return [f.path for f in found if f.type == is_folder and f.base_name.startswith(prefix)]
+
+
+def _copy(storage: str, place: str, folder: Path) -> bool:
+    files, _ = _open(storage)
+    _clear(folder)
+    try:
+        fs.copy_files(place, str(folder), source_filesystem=files)
+    except OSError:  # deleted, or written, while we look: the next older one will do
+        return False
+    return is_whole(folder)
+
+
+def _clear(folder: Path) -> None:
+    for name in (STATE, MEMORY):
+        (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,80 @@
+"""From a search space and a name to what Optuna calls distributions and a sampler."""
+
+import warnings
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.samplers import (
+    BaseSampler,
+    CmaEsSampler,
+    NSGAIISampler,
+    RandomSampler,
+    TPESampler,
+)
+
+from sweeper.config.settings import Sampler
+from sweeper.config.space import Domain, Scalar, SearchSpace, Values
+
+
+def suggest(space: SearchSpace, trial: optuna.Trial) -> Values:
+    """Ask for a value of every path that exists beside those before it."""
+    values: Values = {}
+    for path, domain in space.items():
+        if domain.is_active(values):
+            values[path] = domain.typed(_suggest(domain, path, trial))
+    return values
+
+
+def _suggest(domain: Domain, path: str, trial: optuna.Trial) -> Scalar:
+    if domain.kind in ("uniform", "log_uniform"):
+        low, high = domain.values
+        return trial.suggest_float(path, low, high, log=domain.kind == "log_uniform")  # type: ignore[arg-type]
+    if domain.kind == "int":
+        low, high = domain.values
+        return trial.suggest_int(path, low, high)  # type: ignore[arg-type]
+    return trial.suggest_categorical(path, domain.values)
+
+
+def distributions(space: SearchSpace, values: Values) -> dict[str, BaseDistribution]:
+    """What `suggest` would have asked for these values."""
+    return {path: _distribution(space[path]) for path in values}
+
+
+def _distribution(domain: Domain) -> BaseDistribution:
+    if domain.kind in ("uniform", "log_uniform"):
+        low, high = domain.values
+        return FloatDistribution(low, high, log=domain.kind == "log_uniform")  # type: ignore[arg-type]
+    if domain.kind == "int":
+        low, high = domain.values
+        return IntDistribution(low, high)  # type: ignore[arg-type]
+    return CategoricalDistribution(domain.values)
+
+
+def build_sampler(name: Sampler, space: SearchSpace, seed: int) -> BaseSampler:
+    """The sampler; a grid is queued point by point, so that only its order is left to chance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        if name == "tpe":
+            return _tpe(space, seed)
+        if name == "cmaes":
+            # Choices and conditional paths are drawn at random, which it would say for each trial.
+            return CmaEsSampler(seed=seed, warn_independent_sampling=False)
+        if name == "nsga2":
+            return NSGAIISampler(seed=seed)
+        return RandomSampler(seed=seed)
+
+
+def _tpe(space: SearchSpace, seed: int) -> TPESampler:
+    """TPE that looks at all paths together and keeps away from what is running."""
+    has_conditions = any(domain.when for domain in space.values())
+    return TPESampler(
+        seed=seed,
+        multivariate=True,
+        group=has_conditions,
+        constant_liar=True,
+    )

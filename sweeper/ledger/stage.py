@@ -1,0 +1,334 @@
+"""One stage of a sweep while a driver works on it: what is to be done next, and what came of it.
+
+A trial that a driver left running is given out again, under its number, before anything new: it
+finds its checkpoint by the key of its values.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import chain
+from random import Random
+from typing import Any, Generic, TypeVar
+
+import optuna
+from optuna.distributions import IntDistribution
+from optuna.storages import BaseStorage
+from optuna.trial import FrozenTrial, TrialState
+
+from sweeper.config.space import Values
+from sweeper.config.sweep import Sweep
+from sweeper.ledger.entries import (
+    ATTEMPT,
+    CRASHES,
+    OUTCOME,
+    REASON,
+    RUN,
+    VOID,
+    is_own,
+    key_of,
+    key_of_rerun,
+    rerun_of,
+    rerun_record,
+    trial_record,
+    values_of,
+)
+from sweeper.ledger.samplers import suggest
+from sweeper.results.records import Record, Rerun, RerunRecord, TrialRecord
+
+_MOST_DUPLICATES = 20  # in a row, before an untried point is taken instead
+
+What = TypeVar("What", Values, Rerun)
+
+
+@dataclass(frozen=True)
+class Asked(Generic[What]):
+    """What is to be run.
+
+    Args:
+        number: the place in the ledger.
+        key: by which its checkpoints and its MLflow run are found.
+        attempt: 0 for the first; a crash or the death of a driver makes another one necessary.
+        what: the values of a trial, or a rerun.
+    """
+
+    number: int
+    key: str
+    attempt: int
+    what: What
+
+
+class Stage(ABC, Generic[What]):
+    """A study in the journal; only one driver at a time writes to it.
+
+    Args:
+        study: with its sampler.
+        storage: the journal that it is in.
+        objective: metrics that a finished trial must have.
+    """
+
+    def __init__(
+        self, study: optuna.Study, storage: BaseStorage, objective: Sequence[str]
+    ) -> None:
+        self.study, self.objective = study, tuple(objective)
+        self.is_closed = False  # nothing more is to start
+        self._storage = storage
+        self._study_id = storage.get_study_id_from_name(study.study_name)
+        self._running: dict[int, str] = {}  # keys by number
+        self._begun: dict[int, str] = {}  # by an earlier driver, or crashed: to be given again
+        self._over: set[str] = set()  # keys
+        self._values: list[float] = []  # of finished trials, in the order of their ends
+        trials = [t for t in study.get_trials(deepcopy=False) if is_own(t)]
+        for trial in sorted(trials, key=_end_of):
+            self._take_up(trial)
+
+    def _take_up(self, trial: FrozenTrial) -> None:
+        if trial.state.is_finished():
+            self._over.add(key_of(trial.params))
+            if trial.state is TrialState.COMPLETE:
+                self._values.append(trial.values[0])
+        else:
+            self._begun[trial.number] = key_of(trial.params)
+
+    def settle(self) -> None:
+        """Make what an earlier driver has begun ready to go on; what it half wrote is undone."""
+        for trial in self.study.get_trials(deepcopy=False):
+            if not (trial.state.is_finished() or is_own(trial)):
+                self._give_back(trial.number)
+        begun, self._begun = self._begun, {}
+        for number, key in begun.items():
+            trial = self._trial(number)
+            if self._is_tried(key) or not self._is_whole(trial):
+                self._give_back(number)
+                continue
+            self._running[number] = key
+            if OUTCOME in trial.user_attrs:
+                self.finish(number, trial.user_attrs[OUTCOME])
+            else:
+                self.release(number)
+
+    # What is to be done
+
+    @property
+    def n_running(self) -> int:
+        """How many are being worked on."""
+        return len(self._running)
+
+    @property
+    @abstractmethod
+    def n_wanted(self) -> int:
+        """How many there will be in the end."""
+
+    @property
+    def n_left(self) -> int:
+        """How many still need a final state."""
+        return max(0, self.n_wanted - len(self._over))
+
+    def wants_more(self) -> bool:
+        """Whether something is to be started beside what is running."""
+        return not self.is_closed and self.n_left > self.n_running
+
+    def ask(self) -> Asked[What] | None:
+        """What is to be run next, if anything."""
+        if not self.wants_more():
+            return None
+        if self._begun:
+            return self._again(next(iter(self._begun)))
+        return self._new()
+
+    def _again(self, number: int) -> Asked[What]:
+        trial = self._trial(number)
+        attempt = trial.user_attrs.get(ATTEMPT, 0) + 1
+        self._set(number, ATTEMPT, attempt)
+        self._running[number] = key = self._begun.pop(number)
+        return Asked(number, key, attempt, self._what(trial))
+
+    def _started(self, number: int, key: str, what: What) -> Asked[What]:
+        self._running[number] = key
+        return Asked(number, key, 0, what)
+
+    def note_run(self, number: int, run: Mapping[str, Any]) -> None:
+        """Keep what was resolved: every default, the seed, the split, the device."""
+        self._set(number, RUN, dict(run))
+
+    # What came of it
+
+    def finish(self, number: int, outcome: Mapping[str, Any]) -> None:
+        """All tasks are done; an objective that is not a number counts as a failure."""
+        values = [outcome["metrics"].get(metric) for metric in self.objective]
+        if any(value is None or not math.isfinite(value) for value in values):
+            self.fail(number, f"the objective must be a finite number, but got {values}")
+            return
+        self._set(number, OUTCOME, dict(outcome))
+        self.study.tell(number, values)
+        self._values.append(values[0])
+        self._end(number)
+
+    def fail(self, number: int, reason: str) -> None:
+        """Failed for good."""
+        self._set(number, REASON, reason)
+        self.study.tell(number, state=TrialState.FAIL)
+        self._end(number)
+
+    def stop(self, number: int, reason: str) -> None:
+        """A scheduler stopped it: the sampler may learn from it, but it cannot win."""
+        self._set(number, REASON, reason)
+        self.study.tell(number, state=TrialState.PRUNED)
+        self._end(number)
+
+    def crash(self, number: int, reason: str, retries: int) -> bool:
+        """Whether it is to be tried again after an error, or has failed for good."""
+        n_crashes = self._trial(number).user_attrs.get(CRASHES, 0) + 1
+        if n_crashes > retries:
+            self.fail(number, reason)
+            return False
+        self._set(number, CRASHES, n_crashes)
+        self.release(number)
+        return True
+
+    def release(self, number: int) -> None:
+        """Nobody runs it any more: it is given out again before anything new."""
+        self._begun[number] = self._running.pop(number)
+
+    def _end(self, number: int) -> None:
+        self._over.add(self._running.pop(number))
+
+    def _give_back(self, number: int) -> None:
+        """As if it had never been asked for."""
+        self._set(number, VOID, True)
+        self._storage.set_trial_state_values(self._id(number), TrialState.FAIL)
+
+    # The two kinds
+
+    @abstractmethod
+    def _new(self) -> Asked[What] | None:
+        """Something that was not begun before."""
+
+    @abstractmethod
+    def _is_whole(self, trial: FrozenTrial) -> bool:
+        """Whether a trial that was begun has all its values."""
+
+    @abstractmethod
+    def _what(self, trial: FrozenTrial) -> What:
+        """The values or the rerun of a trial."""
+
+    @abstractmethod
+    def record(self, number: int) -> Record:
+        """What is known of one of them."""
+
+    def _is_tried(self, key: str) -> bool:
+        under_way = chain(self._running.values(), self._begun.values())
+        return key in self._over or key in under_way
+
+    def _id(self, number: int) -> int:
+        return self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)
+
+    def _trial(self, number: int) -> FrozenTrial:
+        return self._storage.get_trial(self._id(number))
+
+    def _set(self, number: int, name: str, value: Any) -> None:
+        self._storage.set_trial_user_attr(self._id(number), name, value)
+
+
+class SearchStage(Stage[Values]):
+    """The search on validation data: points to begin with, a grid, or what a sampler draws."""
+
+    def __init__(self, study: optuna.Study, storage: BaseStorage, sweep: Sweep) -> None:
+        super().__init__(study, storage, sweep.objective)
+        self.sweep, self.space = sweep, sweep.space
+        self._n_duplicates = 0
+        grid = sweep.space.points() if sweep.settings.sampler == "grid" else ()
+        self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
+
+    @property
+    def n_wanted(self) -> int:
+        """The trials that were asked for, or those there are once patience has ended."""
+        return len(self._over) if self._has_waited() else self.sweep.n_trials
+
+    def _has_waited(self) -> bool:
+        patience = self.sweep.settings.patience
+        if patience is None or len(self._values) <= patience:
+            return False
+        return max(self._values[-patience:]) <= max(self._values[:-patience])
+
+    def _new(self) -> Asked[Values] | None:
+        """A planned point, or one of the sampler's; a point is tried once."""
+        while True:
+            planned = next((p for p in self._planned if not self._is_tried(key_of(p))), None)
+            if planned is not None:
+                self.study.enqueue_trial(planned)
+            trial = self.study.ask()
+            values = suggest(self.space, trial)
+            key = key_of(values)
+            if not self._is_tried(key):
+                self._n_duplicates = 0
+                return self._started(trial.number, key, values)
+            self._give_back(trial.number)
+            self._n_duplicates += 1
+            if self._n_duplicates >= _MOST_DUPLICATES:
+                self._planned = self._untried()
+
+    def _untried(self) -> Iterator[Values]:
+        """A space that the sampler has narrowed down too far: the next point in order, or any.
+
+        A space without end has such points too: where no other path exists, a choice is a point.
+        """
+        points = self.space.points() if self.space.size is not None else self._drawn()
+        yield next(point for point in points if not self._is_tried(key_of(point)))
+
+    def _drawn(self) -> Iterator[Values]:
+        random = Random(self.sweep.settings.seed + len(self.study.get_trials(deepcopy=False)))
+        while True:
+            yield self.space.drawn(random)
+
+    def _is_whole(self, trial: FrozenTrial) -> bool:
+        return not self.space.faults(trial.params)
+
+    def _what(self, trial: FrozenTrial) -> Values:
+        return values_of(trial)
+
+    def record(self, number: int) -> TrialRecord:
+        """What is known of one trial."""
+        return trial_record(self._trial(number))
+
+
+class RerunStage(Stage[Rerun]):
+    """Reruns on the test sets: those wanted, and those that an earlier selection has begun."""
+
+    def __init__(self, study: optuna.Study, storage: BaseStorage, wanted: Sequence[Rerun]) -> None:
+        super().__init__(study, storage, ("acc",))  # nothing is sought here
+        self.wanted = tuple(wanted)
+
+    @property
+    def n_wanted(self) -> int:
+        """All that were ever begun, and those to come."""
+        asked = {key_of_rerun(rerun) for rerun in self.wanted}
+        return len(asked | self._over | {*self._running.values(), *self._begun.values()})
+
+    def _new(self) -> Asked[Rerun] | None:
+        rerun = next(one for one in self.wanted if not self._is_tried(key_of_rerun(one)))
+        # In one line: a rerun that had been asked for without its values would be none.
+        trial = optuna.create_trial(
+            state=TrialState.RUNNING,
+            params=asdict(rerun),
+            distributions=dict.fromkeys(asdict(rerun), IntDistribution(0, 2**31)),
+        )
+        self.study.add_trial(trial)
+        number = len(self.study.get_trials(deepcopy=False)) - 1
+        return self._started(number, key_of_rerun(rerun), rerun)
+
+    def _is_whole(self, trial: FrozenTrial) -> bool:
+        return trial.params.keys() == {"configuration", "seed"}
+
+    def _what(self, trial: FrozenTrial) -> Rerun:
+        return rerun_of(trial)
+
+    def record(self, number: int) -> RerunRecord:
+        """What is known of one rerun."""
+        return rerun_record(self._trial(number))
+
+
+def _end_of(trial: FrozenTrial) -> tuple[bool, datetime, int]:
+    return trial.datetime_complete is None, trial.datetime_complete or datetime.min, trial.number

@@ -1,0 +1,257 @@
+"""The paper's Table I for recorded sweeps: pure functions of records. Fractions, no percents."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from sweeper.config.sweep import Sweep
+from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, departures, table1
+from sweeper.results.facts import Facts, Measured, facts_of
+from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
+
+
+class Row(NamedTuple):
+    """A method: how the table calls it, our name of it, its measure (empty if it has none)."""
+
+    label: str
+    method: str
+    measure: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A sweep as its ledger has it.
+
+    Args:
+        folder: where it lies.
+        bound_runs: runs that stand for all of its space, as they were resolved.
+    """
+
+    folder: str
+    sweep: Sweep
+    trials: Sequence[TrialRecord]
+    tests: Sequence[RerunRecord]
+    bound_runs: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of one cell.
+
+    Args:
+        paper: as printed; None for a method that the paper does not have.
+        folder: of the sweep; empty if there is none.
+        acc: on the test split, over the test seeds; None as long as there is nothing.
+        n_finished: search trials behind the choice, of
+        n_planned: in all; None if the sweep searches several cells together.
+        n_seeds: test seeds that were asked for.
+        missing: what a complete cell has and this one has not; empty if nothing.
+        departures: from the paper's protocol.
+        remark: on the choice of the sweep; empty if there was none.
+    """
+
+    row: Row
+    column: Column
+    paper: Cell | None
+    folder: str = ""
+    acc: Measured | None = None
+    bwt: Measured | None = None
+    n_finished: int = 0
+    n_planned: int | None = None
+    n_seeds: int = 0
+    missing: str = "no sweep"
+    departures: tuple[str, ...] = ()
+    remark: str = ""
+
+    @property
+    def differences(self) -> tuple[float, float] | None:
+        """Ours less the paper's, ACC and BWT; there is none to a number that cannot be right."""
+        if not self.paper or self.paper.is_slip or not self.acc or not self.bwt:
+            return None
+        return self.acc.mean - self.paper.acc, self.bwt.mean - self.paper.bwt
+
+    @property
+    def paper_remark(self) -> str:
+        """What is odd about the printed cell; empty if nothing is."""
+        if not self.paper or not self.paper.remark:
+            return ""
+        kind = "slip of the paper, no difference is taken" if self.paper.is_slip else "paper"
+        return f"{self.row.label}, {self.column.label} ({kind}): {self.paper.remark}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table: the paper's rows, below them those of other methods.
+
+    Args:
+        entries: row by row, each in the order of the columns.
+        left_out: sweeps that have no cell, and why.
+    """
+
+    entries: tuple[tuple[Entry, ...], ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> list[Entry]:
+        """All entries, row by row."""
+        return [entry for line in self.entries for entry in line]
+
+    @property
+    def results(self) -> list[Entry]:
+        """The entries with numbers."""
+        return [entry for entry in self.cells if entry.acc]
+
+    @property
+    def notes(self) -> list[str]:
+        """Footnotes, each once; their places here are their numbers."""
+        found = [text for e in self.cells for text in (e.remark, e.paper_remark) if text]
+        return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What one sweep has done for one cell.
+
+    Args:
+        run: of its best trial; before one has finished, any that belongs to the cell.
+    """
+
+    recorded: Recorded
+    run: Mapping[str, Any]
+    facts: Facts
+    n_tests: int
+    is_alone: bool
+
+
+def table_of(sweeps: Sequence[Recorded], left_out: Sequence[str] = ()) -> Table:
+    """Find the cells of all sweeps; a pure function."""
+    attempts: dict[tuple[Row, Column], list[_Attempt]] = {}
+    homeless = list(left_out)
+    for recorded in sweeps:
+        for row, column, attempt in _attempts(recorded):
+            if column:
+                attempts.setdefault((row, column), []).append(attempt)
+            else:
+                homeless.append(f"{recorded.folder}: {row.label} on another benchmark")
+    rows = list(dict.fromkeys([*paper_rows(), *sorted(row for row, _ in attempts)]))
+    return Table(
+        tuple(tuple(_entry(r, c, attempts.get((r, c), ())) for c in COLUMNS) for r in rows),
+        tuple(homeless),
+    )
+
+
+@cache
+def paper_rows() -> tuple[Row, ...]:
+    """The methods as the paper lists them."""
+    return tuple(dict.fromkeys(Row(cell.row, cell.method, cell.measure) for cell in table1()))
+
+
+# The cells of a sweep
+
+
+def _attempts(recorded: Recorded) -> Iterator[tuple[Row, Column | None, _Attempt]]:
+    """What a sweep has done, split by cell where it searches over methods or measures."""
+    runs = {_place(run): run for run in recorded.bound_runs}
+    groups: dict[tuple[Row, Column | None], list[TrialRecord]] = {place: [] for place in runs}
+    for trial in recorded.trials:
+        if trial.run:
+            n_tasks = len(trial.R[0]) if trial.R else None
+            place = _place(trial.run, n_tasks)
+            runs.setdefault(place, trial.run)
+            groups.setdefault(place, []).append(trial)
+    for (row, column), trials in groups.items():
+        numbers = {trial.number for trial in trials}
+        tests = [t for t in recorded.tests if t.rerun.configuration in numbers]
+        facts = facts_of(recorded.sweep, trials, tests)
+        run = facts.best.run if facts.best else runs[row, column]
+        yield row, column, _Attempt(recorded, run, facts, len(tests), len(groups) == 1)
+
+
+def _place(run: Mapping[str, Any], n_tasks: int | None = None) -> tuple[Row, Column | None]:
+    return _row(run["method"]), column_of(run, n_tasks or _n_tasks(run))
+
+
+def _row(method: Mapping[str, Any]) -> Row:
+    name, measure = str(method["name"]), str(method.get("measure", ""))
+    for row in paper_rows():
+        if row.method == name and row.measure in ("", measure):
+            return row
+    return Row(f"{name} ({measure})" if measure else name, name, measure)
+
+
+def _n_tasks(run: Mapping[str, Any]) -> int:
+    """Of a run that has no results yet: as it says, or as many as the paper's benchmark has."""
+    benchmark = run["benchmark"]
+    if sets := benchmark.get("sets"):
+        return len(sets)
+    columns = [c.n_tasks for c in COLUMNS if c.benchmark == benchmark["name"]]
+    return int(benchmark.get("n_tasks", max(columns, default=0)))
+
+
+# The entry of a cell
+
+
+def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> Entry:
+    paper = next((c for c in table1() if _is_at(c, row, column)), None)
+    if not attempts:
+        return Entry(row, column, paper)
+    first = max(attempts, key=_weight)
+    sweep, test = first.facts.sweep, first.facts.best_test
+    return Entry(
+        row=row,
+        column=column,
+        paper=paper,
+        folder=first.recorded.folder,
+        acc=test.acc if test else None,
+        bwt=test.bwt if test else None,
+        n_finished=len(first.facts.ranked),
+        n_planned=sweep.n_trials if first.is_alone else None,
+        n_seeds=sweep.select.seeds,
+        missing=_missing(first),
+        departures=tuple(departures(first.run)),
+        remark=_remark(row, column, first, attempts),
+    )
+
+
+def _is_at(cell: Cell, row: Row, column: Column) -> bool:
+    return (cell.row, cell.method, cell.measure) == row and (
+        (cell.benchmark, cell.n_tasks) == column[1:]
+    )
+
+
+def _weight(attempt: _Attempt) -> tuple[int, int]:
+    test = attempt.facts.best_test
+    return len(attempt.facts.ranked), test.acc.n if test else 0
+
+
+def _remark(row: Row, column: Column, first: _Attempt, attempts: Sequence[_Attempt]) -> str:
+    if len(attempts) == 1:
+        return ""
+    others = ", ".join(a.recorded.folder for a in attempts if a is not first)
+    return (
+        f"{row.label}, {column.label}: from {first.recorded.folder}, which has the most finished "
+        f"trials ({len(first.facts.ranked)}); not shown: {others}"
+    )
+
+
+def _missing(attempt: _Attempt) -> str:
+    """What is to be done before the cell is complete."""
+    facts, asked = attempt.facts, attempt.facts.sweep.select
+    if test := facts.best_test:
+        failed = f", {test.n_failed} failed" if test.n_failed else ""
+        return f"{test.acc.n} of {asked.seeds} reruns{failed}" if test.acc.n < asked.seeds else ""
+    n_over = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
+    if not attempt.n_tests and _is_searching(attempt.recorded):
+        of = f" of {facts.sweep.n_trials}" if attempt.is_alone else ""
+        return f"search: {n_over}{of} trials"
+    if not facts.ranked:
+        n_failed = facts.counts.get("failed", 0)
+        return f"no finished trial ({n_failed} failed)" if n_failed else "no finished trial"
+    return "no finished rerun" if asked.top else "no rerun asked for (select.top: 0)"
+
+
+def _is_searching(recorded: Recorded) -> bool:
+    """Whether trials are to come; those of a sweep that has gone on to its reruns are not."""
+    n_over = sum(trial.state in FINAL_STATES for trial in recorded.trials)
+    return n_over < recorded.sweep.n_trials and not recorded.tests

@@ -1,0 +1,92 @@
+"""The paper's Table I for all sweeps below a folder: terminal, HTML, Markdown, CSV, LaTeX."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+from sweeper.errors import SweepError
+from sweeper.ledger import JOURNAL, open_ledger
+from sweeper.report.table1.cells import Recorded, Table, table_of
+from sweeper.report.table1.latex import latex
+from sweeper.report.table1.tables import csv_text, html, markdown
+from sweeper.report.table1.terminal import show
+from sweeper.report.terminal import print_lines
+from sweeper.results.texts import shell_command
+
+DEFAULT = Path("sweeps/table1")
+
+
+def write(folder: Path, console: Console) -> None:
+    """Collect the sweeps below a folder, write the four files there, print the table.
+
+    Raises:
+        SweepError: there is no such folder, or no sweep below it.
+    """
+    table = collected(folder, console)
+    forms = files(table)
+    for name, text in forms.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    show(table, console)
+    print_lines(console, [str(folder / name) for name in forms])
+
+
+def files(table: Table) -> dict[str, str]:
+    """Name -> text."""
+    return {
+        "table1.html": html(table),
+        "table1.md": markdown(table),
+        "table1.csv": csv_text(table),
+        "table1.tex": latex(table),
+    }
+
+
+def collected(folder: Path, console: Console) -> Table:
+    """The table of all sweeps below a folder; those that cannot be read are named in it.
+
+    Raises:
+        SweepError: there is no such folder, or no sweep below it.
+    """
+    places = sorted(_sweep_folders(folder))
+    if not places:
+        raise SweepError(_nothing(folder))
+    sweeps, left_out = [], []
+    for place in _watched(places, console):
+        try:
+            sweeps.append(_recorded(place, folder))
+        except SweepError as error:
+            left_out.append(str(error).removesuffix("."))
+    return table_of(sweeps, left_out)
+
+
+def _watched(places: list[Path], console: Console) -> Iterable[Path]:
+    """With a progress bar on a terminal: a journal takes up to seconds."""
+    is_silent = not console.is_terminal
+    return track(places, "reading sweeps", console=console, transient=True, disable=is_silent)
+
+
+def _nothing(folder: Path) -> str:
+    command = shell_command("python", "-m", "sweeper.launch", "search_spaces/table1/")
+    got = "no sweep is there" if folder.is_dir() else "there is no such folder"
+    return (
+        f"{folder}: a folder with sweeps at any depth must be given, but {got}; "
+        f"name another one, or fill it with `{command}`."
+    )
+
+
+def _sweep_folders(folder: Path) -> Iterator[Path]:
+    """At any depth, but not below one another: a sweep keeps its trials' files in its own."""
+    for place, below, names in os.walk(folder):
+        if JOURNAL in names:
+            below.clear()
+            yield Path(place)
+
+
+def _recorded(place: Path, folder: Path) -> Recorded:
+    ledger = open_ledger(place)
+    name = place.relative_to(folder).as_posix()
+    return Recorded(
+        name, ledger.sweep, ledger.trial_records(), ledger.rerun_records(), ledger.bound_runs
+    )

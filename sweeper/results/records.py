@@ -1,0 +1,79 @@
+"""What is known of a trial or of a rerun: the values that the ledger gives and all others take."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+Split = Literal["validation", "test"]
+State = Literal["running", "finished", "stopped", "failed"]
+FINAL_STATES: tuple[State, ...] = ("finished", "stopped", "failed")
+Matrix = list[list[float | None]]  # R[t][i]; None above the diagonal
+Selectivity = dict[str, Any]  # after a task: held, free, selectivity, quantiles, a warning or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What came of a configuration, whatever it was judged on.
+
+    Args:
+        number: the place in the ledger.
+        key: a short name, by which checkpoints and MLflow runs are found.
+        state: "finished" all tasks of all seeds, "stopped" by a scheduler, "failed" for good, or
+            "running", which is also what a driver that died leaves behind.
+        run: as it was resolved, every default filled in; the seed is the first one.
+        metrics: of a finished one, means over its seeds: acc, bwt, bwt_gem, forgetting, ...
+        seeds: one per repeat.
+        R: one accuracy matrix per seed.
+        curves: one per seed: [step, loss, validation accuracy], step counting epochs over tasks.
+        selectivity: one list per seed, what is known after each task; empty where a method does
+            not protect single weights, or did not say so yet.
+        versions: of the packages and the machine that it ran with.
+        seconds: of training, all attempts together.
+        reason: why it failed or was stopped.
+    """
+
+    number: int
+    key: str
+    state: State
+    run: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()
+    R: tuple[Matrix, ...] = ()
+    curves: tuple[list[list[float]], ...] = ()
+    selectivity: tuple[list[Selectivity], ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRecord(Record):
+    """A configuration of a search, judged on validation data.
+
+    Args:
+        values: dotted path -> value, as sampled.
+    """
+
+    split: ClassVar[Split] = "validation"
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A chosen configuration to be judged on the test sets.
+
+    Args:
+        configuration: the number of the search's trial.
+        seed: one that the search has not used.
+    """
+
+    configuration: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerunRecord(Record):
+    """What came of a rerun on the test sets."""
+
+    split: ClassVar[Split] = "test"
+    rerun: Rerun

@@ -1,0 +1,141 @@
+"""How numbers, values and commands read in a report. The only place of percent signs."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from mpnet.reading import dump_yaml
+from sweeper.config.groups import Group
+from sweeper.results.comparison import CONFIDENCE, Difference
+from sweeper.results.facts import AfterTask, Measured, Protected
+from sweeper.results.records import TrialRecord
+
+NOTHING = "–"
+
+
+def points(value: float | None, is_signed: bool = False) -> str:
+    """A fraction in percent, without the sign that its column's head has."""
+    if value is None:
+        return NOTHING
+    text = f"{100 * value:+.2f}" if is_signed else f"{100 * value:.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
+
+
+def percent(value: float | Measured | None, is_signed: bool = False) -> str:
+    """99.23%, or 99.23 ± 0.05% for a mean over several runs."""
+    if value is None:
+        return NOTHING
+    return f"{spread(value, is_signed)}%"
+
+
+def spread(value: float | Measured, is_signed: bool = False) -> str:
+    """Like percent, without the sign that its column's head has."""
+    if not isinstance(value, Measured):
+        return points(value, is_signed)
+    mean = points(value.mean, is_signed)
+    return mean if value.deviation is None else f"{mean} ± {points(value.deviation)}"
+
+
+def coefficient(value: Measured) -> str:
+    """0.48, or 0.48 ± 0.02 for a mean over several runs."""
+    deviation = "" if value.deviation is None else f" ± {value.deviation:.2f}"
+    return f"{value.mean:.2f}{deviation}"
+
+
+def protection_warnings(found: Protected | None) -> list[str]:
+    """What a configuration that does not select says of it, after its first and last task."""
+    tasks = dict.fromkeys([found.first, found.last]) if found else ()
+    return [f"After task {a.task + 1}: {_warning(a)}." for a in tasks if a.warnings]
+
+
+def _warning(after: AfterTask) -> str:
+    n_said, n_runs = len(after.warnings), after.held.n
+    return after.warnings[0] + (f" ({n_said} of {n_runs} runs)" if n_runs > 1 else "")
+
+
+def difference(value: Difference) -> str:
+    """In points, with its interval; a star if that is clear of zero."""
+    if value.interval is None:
+        return points(value.mean, is_signed=True)
+    low, high = (points(end, is_signed=True) for end in value.interval)
+    star = " *" if value.is_clear else ""
+    return f"{points(value.mean, is_signed=True)} [{low}, {high}]{star}"
+
+
+def short_difference(value: Difference) -> str:
+    """In points, with half of its interval, for a narrow terminal; a star as above."""
+    mean = points(value.mean, is_signed=True)
+    if value.half_width is None:
+        return mean
+    return f"{mean} ± {points(value.half_width)}{' *' if value.is_clear else ''}"
+
+
+def by_chance(n: int) -> str:
+    """What to think of so many intervals."""
+    expected = n * (1 - CONFIDENCE)
+    return (
+        f"{counted(n, 'interval')} of {100 * CONFIDENCE:g}%: about {expected:.0f} would be clear "
+        "of zero by chance alone"
+    )
+
+
+def duration(seconds: float) -> str:
+    """The two largest units."""
+    days, rest = divmod(round(seconds), 86_400)
+    hours, rest = divmod(rest, 3600)
+    minutes, left = divmod(rest, 60)
+    units = [(days, "d"), (hours, "h"), (minutes, "min"), (left, "s")]
+    first = next((place for place, (n, _) in enumerate(units) if n), 3)
+    return " ".join(f"{n} {unit}" for n, unit in units[first : first + 2] if n) or "0 s"
+
+
+def shown(value: object) -> str:
+    """A sampled value, short enough for a table."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def in_line(values: Mapping[str, object]) -> str:
+    """Sampled values in one line, by the last parts of their paths."""
+    names = short_names(values)
+    return "  ".join(f"{names[path]}={shown(value)}" for path, value in values.items())
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """The last part of each dotted path where that is enough; method for method.name."""
+    listed = list(paths)
+    last = {path: path.removesuffix(".name").rpartition(".")[2] for path in listed}
+    taken = list(last.values())
+    return {path: last[path] if taken.count(last[path]) == 1 else path for path in listed}
+
+
+def group_name(group: Group) -> str:
+    """Short for the head of a row: texts speak for themselves, other values need their names."""
+    names = short_names(path for path, _ in group)
+    words = [v if isinstance(v, str) else f"{names[path]}={shown(v)}" for path, v in group]
+    return " ".join(words) or "all others"
+
+
+def shell_command(*words: str) -> str:
+    """A command as a person types it here: behind `./run` where that is how we were called."""
+    return shlex.join([*filter(None, [os.environ.get("MPNET_RUN")]), *words])
+
+
+def counted(n: int, noun: str) -> str:
+    """1 trial, 2 trials."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def run_commands(file: str, trial: TrialRecord, test_seeds: Sequence[int]) -> list[str]:
+    """What trains one configuration without a sweep: on validation, and on test if it was."""
+    overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
+    words = ["python", "-m", "mpnet", file, *overrides]
+    search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
+    test = [[*words, "--split", "test", "--seed", str(seed)] for seed in test_seeds[:1]]
+    return [shell_command(*command) for command in (search, *test)]
+
+
+def _in_yaml(value: object) -> str:
+    """1e-05 has to be written 1.0e-05 to be a number in YAML."""
+    return dump_yaml(value).split("\n")[0]

@@ -1,0 +1,78 @@
+"""Every search space of the project: loaded and bound in all its corners, without data."""
+
+from pathlib import Path
+
+import pytest
+
+from mpnet.config import RunConfig, parse_run
+from sweeper.config.folder import Choice, load_folder
+from sweeper.config.space import with_values
+from sweeper.config.sweep import load_sweep
+from sweeper.report.table1.paper import departures, matching_cells, table1
+
+ROOT = Path(__file__).parents[3]
+TABLE = Path("search_spaces/table1")
+FOUND = sorted(path.relative_to(ROOT) for path in (ROOT / "search_spaces").rglob("*.y*ml"))
+FILES = [path for path in FOUND if TABLE not in path.parents]
+PIECES = [path for path in FOUND if TABLE in path.parents]
+
+every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+
+def corners(file: Path) -> list[RunConfig]:
+    sweep = load_sweep(ROOT / file)
+    return [parse_run(with_values(sweep.run, values)) for values in sweep.space.corners()]
+
+
+def test_there_are_search_spaces() -> None:
+    assert Path("search_spaces/quickstart.yaml") in FILES
+    assert Path("search_spaces/ppbi_cifar.yaml") in FILES
+
+
+@every_file
+def test_every_corner_of_the_space_is_a_run(file: Path) -> None:
+    assert len(corners(file)) > 0
+
+
+@every_file
+def test_no_path_is_searched_over_in_vain(file: Path) -> None:
+    space = load_sweep(ROOT / file).space
+    different = {configuration.identity() for configuration in corners(file)}
+    assert len(different) == len({tuple(point.items()) for point in space.corners()})
+
+
+@every_file
+def test_the_first_line_is_the_command_that_runs_it(file: Path) -> None:
+    first = (ROOT / file).read_text().splitlines()[0]
+    assert first == f"# ./run python -m sweeper.launch {file.as_posix()}"
+
+
+# The paper's table
+
+
+@pytest.mark.parametrize("budget", [None, "reduced"])
+def test_the_table_has_a_sweep_for_every_cell_of_the_paper(budget: str | None) -> None:
+    sweeps = load_folder(ROOT / TABLE, Choice(budget=budget))
+    cells = []
+    for sweep in sweeps:
+        configuration = parse_run(with_values(sweep.run, next(iter(sweep.space.corners()))))
+        n_tasks = {"cifar10_100": 10, "sequence8": 8}.get(configuration.benchmark["name"])
+        run = configuration.model_dump(mode="json")
+        cells += matching_cells(run, n_tasks or sweep.run["benchmark"]["n_tasks"])
+    assert len(sweeps) == 91
+    assert sorted(cells, key=str) == sorted(table1(), key=str)
+
+
+def test_every_corner_of_the_table_is_a_run_with_the_protocol_of_the_paper() -> None:
+    for sweep in load_folder(ROOT / TABLE, Choice()):
+        for values in sweep.space.corners():
+            configuration = parse_run(with_values(sweep.run, values))
+            assert departures(configuration.model_dump(mode="json")) == []
+        assert (sweep.select.top, sweep.select.seeds) == (1, 5)
+
+
+@pytest.mark.parametrize("file", PIECES, ids=lambda file: file.stem)
+def test_the_first_line_of_a_piece_is_the_command_that_runs_the_table(file: Path) -> None:
+    first = (ROOT / file).read_text().splitlines()[0]
+    budget = f" --budget {file.stem}" if file.parent.name == "budgets" else ""
+    assert first == f"# ./run python -m sweeper.launch {TABLE.as_posix()}{budget}"

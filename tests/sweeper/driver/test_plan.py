@@ -1,0 +1,115 @@
+"""What sweeps will take, worked out by hand and rendered to text."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from sweeper.config.sweep import parse_sweep
+from sweeper.driver.cluster import Share
+from sweeper.driver.plan import Plan, most_at_once, plan_table, queue_table
+from sweeper.driver.preparation import Entry, PreparedSweep
+from sweeper.ledger import Ledger
+
+HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
+
+
+def text_of(shown: Any) -> str:
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(shown)
+    return captured.get()
+
+
+FOUR = Share(1, 0, 4)
+
+
+def prepared(name: str = "s", share: Share = FOUR, **blocks: Any) -> PreparedSweep:
+    space = {"x": {"uniform": [0, 1]}, **blocks.pop("space", {})}
+    settings = {"trials": 10, **blocks.pop("sweep", {})}
+    select = {"top": 2, "seeds": 3, **blocks.pop("select", {})}
+    sweep = parse_sweep({"run": {}, "space": space, "sweep": settings, "select": select}, name)
+    entry = Entry(sweep, Ledger(Path("/sweeps/s")))
+    return PreparedSweep(entry, "sqlite:////sweeps/s/mlflow.db", [], share)
+
+
+def plan(left: int = 10, at_once: int = 4, **about: Any) -> Plan:
+    return Plan(prepared(**about), left, 60.0, "a guess", at_once, "this machine")
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        ({}, (3 + 2) * 60),
+        ({"at_once": 1}, 16 * 60),
+        ({"left": 0}, 2 * 60),
+        ({"left": 8, "select": {"top": 0}}, 2 * 60),
+        ({"sweep": {"repeats": 2}}, 3 * 60 + 2 * 30),
+    ],
+)
+def test_trials_come_in_waves_and_a_rerun_is_one_repeat(
+    changes: dict[str, Any], seconds: float
+) -> None:
+    assert plan(**changes).wall_seconds == seconds
+
+
+def test_the_plan_says_what_it_will_take() -> None:
+    text = text_of(plan_table(plan(left=8, sweep={"repeats": 3})))
+    for words in (
+        "Plan of s",
+        "10 by tpe, 2 of them done, each with 3 seeds, on validation data",
+        "6 reruns of the best on the test sets",
+        "1 min (a guess)",
+        "4 trials at once, each with 1 CPUs and 0 GPUs, on this machine",
+        "/sweeps/s",
+    ):
+        assert words in text
+
+
+def test_the_plan_says_that_the_best_of_each_group_are_rerun() -> None:
+    about: dict[str, Any] = {
+        "space": {"a": {"choice": [1, 2]}, "b": {"choice": [1, 2]}},
+        "select": {"each": ["a", "b"], "top": 1, "seeds": 5},
+    }
+    text = text_of(plan_table(plan(**about)))
+    assert "at most 20 reruns on the test sets, of the best of each a and b" in text
+
+
+def test_brackets_are_shown_as_they_are() -> None:
+    assert HOSTILE in text_of(plan_table(plan(name=HOSTILE)))
+
+
+# A queue
+
+
+def test_a_queue_takes_as_long_as_all_of_it_on_all_devices() -> None:
+    plans = {"a.x": plan(), "a.y": plan(left=0), "b.x": plan()}
+    text = text_of(queue_table(plans, 2))
+    assert "3 sweeps, 2 more are done: 20 trials, 18 reruns, 38 min in all" in text
+    assert "expected 9 min 30 s from now" in text
+
+
+@pytest.mark.parametrize(
+    ("sampler", "n_sweeps", "settings", "most"),
+    [
+        ("tpe", 1, {}, 32),
+        ("tpe", 2, {}, 8),
+        ("tpe", 2, {"trials": 12}, 4),
+        ("tpe", 2, {"concurrency": 20}, 20),
+        ("random", 2, {}, 32),
+    ],
+)
+def test_in_a_queue_a_sampler_is_given_no_more_than_it_can_learn_from(
+    sampler: str, n_sweeps: int, settings: dict[str, Any], most: int
+) -> None:
+    share = Share(1, 0, settings.get("concurrency", 32))
+    part = prepared(share=share, sweep={"sampler": sampler, "trials": 64, **settings})
+    assert most_at_once(part, n_sweeps) == most
+
+
+def test_the_plan_of_a_queue_says_so() -> None:
+    share = Share(1, 0, 32)
+    plans = {name: plan(at_once=8, name=name, share=share) for name in ("a", "b")}
+    text = " ".join(text_of(queue_table(plans, 0)).split())
+    assert "One queue on 32 devices; at most 8 trials at once of a sweep whose sampler" in text

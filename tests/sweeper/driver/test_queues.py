@@ -1,0 +1,136 @@
+"""A folder of sweeps, run as one, on real digits."""
+
+import json
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+from mlflow import MlflowClient
+
+from sweeper.commands.launch import main
+from sweeper.ledger import Ledger, open_ledger
+from tests.sweeper.sweeps import SMALL, Command, kill
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sweeps."""
+    path = tmp_path / "both"
+    path.mkdir()
+    for name, method in (("a", "ft"), ("b", "ff")):
+        run = {**SMALL["run"], "method": {"name": method}, "epochs": 1}
+        space = {"method.tau_0": {"grid": [1e-5, 1e-6]}}
+        select = {"top": 1, "seeds": 1}
+        blocks = {"run": run, "space": space, "sweep": {"sampler": "grid"}, "select": select}
+        (path / f"{name}.yaml").write_text(json.dumps(blocks))
+    return path
+
+
+def test_one_plan_for_all(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ["--output", str(tmp_path / "out")]
+    assert main([str(folder), "--plan", *output]) == 0
+    printed = capsys.readouterr().out
+    assert "2 sweeps: 4 trials, 2 reruns" in printed
+    assert main([str(folder), "--status", *output]) == 0
+    assert capsys.readouterr().out.splitlines() == ["a: not begun", "b: not begun"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["run.benchmark.name=split_mnist"], "--only PATTERN leaves sweeps out"),
+        (["run.method.tau_9=1"], "did you mean"),
+        (["--resume"], "there must be a sweep to go on with, but is none"),
+        (["--only", "c"], "must fit the name of a sweep; there is a, b"),
+    ],
+)
+def test_a_fault_of_any_is_told_before_one_starts(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.setenv("MPNET_DATA", str(tmp_path / "nothing"))
+    assert main([str(folder), "--output", str(tmp_path / "out"), *options]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_pattern_needs_a_folder(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(folder / "a.yaml"), "--only", "a"]) == 2
+    assert "must come with a folder" in capsys.readouterr().err
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """Three sweeps of two tasks, on grids: what is tried does not depend on who died when."""
+    path = tmp_path / "three"
+    path.mkdir()
+    for name, method in (("a", "ft"), ("b", "ppbi"), ("c", "lra")):
+        run = {**SMALL["run"], "method": {"name": method}, "epochs": 3}
+        blocks = {
+            "run": run,
+            "space": {"method.tau_0": {"grid": [1e-5, 1e-6, 1e-7]}},
+            "sweep": {"sampler": "grid", "checkpoint_epochs": 1},
+            "select": {"top": 1, "seeds": 2},
+        }
+        (path / f"{name}.yaml").write_text(json.dumps(blocks))
+    return path
+
+
+def n_ended(command: Command) -> int:
+    """Trials and reruns of all sweeps that have come to an end."""
+    folders = [path.parent for path in command.folder.glob("*/study.journal")]
+    ledgers = [Ledger(folder) for folder in folders]
+    records = [r for one in ledgers for r in (*one.trial_records(), *one.rerun_records())]
+    return sum(record.state == "finished" for record in records)
+
+
+def matrices(command: Command) -> dict[tuple[str, str], object]:
+    """R of all that has finished, by sweep and key."""
+    found: dict[tuple[str, str], object] = {}
+    for name in ("a", "b", "c"):
+        ledger = open_ledger(command.folder / name)
+        for record in (*ledger.trial_records(), *ledger.rerun_records()):
+            assert record.state == "finished"
+            assert (name, record.key) not in found, "done twice"
+            found[name, record.key] = record.R
+    return found
+
+
+@pytest.mark.slow
+def test_a_queue_that_is_killed_five_times_ends_like_one_that_was_not(
+    three: Path, tmp_path: Path
+) -> None:
+    commands = []
+    for name in ("whole", "torn"):
+        (tmp_path / name).mkdir()
+        commands.append(Command(tmp_path / name))
+        commands[-1].file = three
+    whole, torn = commands
+    whole.run()
+    random = Random(0)
+    for place in range(5):
+        before = n_ended(torn)
+        process = torn.start(*(["--resume"] if place else []))
+        torn.wait_for(lambda: n_ended(torn) > before)  # noqa: B023 - waited for at once
+        time.sleep(random.uniform(0, 3))
+        kill(process.pid)
+        process.communicate()
+    torn.run("--resume")
+    assert matrices(torn) == matrices(whole)
+    assert len(matrices(torn)) == 3 * (3 + 2)
+    for command in commands:
+        client = MlflowClient(f"sqlite:///{command.folder}/mlflow.db")
+        experiments = [e.experiment_id for e in client.search_experiments() if len(e.name) == 1]
+        runs = client.search_runs(experiments)
+        assert len(runs) == 3 * (1 + 3 + 2)
+        assert {run.info.status for run in runs} == {"FINISHED"}
+    assert "All of these sweeps are finished; nothing was changed." in torn.run("--resume")
+    assert torn.run("--status").count("[finished]") == 3

@@ -1,0 +1,485 @@
+"""One stage of a sweep: every configuration once, whoever dies when."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from optuna.trial import TrialState
+
+from sweeper.config.space import Values
+from sweeper.config.sweep import Sweep
+from sweeper.ledger import Ledger, SearchStage, key_of
+from sweeper.ledger.samplers import suggest
+from tests.sweeper.ledger.journals import cut_everywhere, drop_last_lines
+from tests.sweeper.ledgers import (
+    BRANCHED,
+    FLOATS,
+    GRID,
+    finish_all,
+    is_over,
+    opened,
+    outcome,
+    start,
+    started,
+    states,
+    swept,
+)
+
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+
+
+def keys_of(points: list[Values]) -> list[str]:
+    return sorted(map(key_of, points))
+
+
+def all_keys(sweep: Sweep) -> list[str]:
+    return keys_of(list(sweep.space.points()))
+
+
+# How a trial ends
+
+
+def test_a_finished_trial_keeps_its_outcome(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept())
+    number, values = start(stage)
+    stage.finish(number, {**outcome(0.9, -0.1), "versions": {"torch": "2.7"}})
+    [record] = Ledger(tmp_path).trial_records()
+    assert (record.number, record.state, record.values) == (number, "finished", values)
+    assert record.metrics == {"acc": 0.9, "bwt": -0.1}
+    assert (record.seeds, record.R, record.seconds) == ((0,), ([[0.9]],), 1.5)
+    assert record.versions == {"torch": "2.7"}
+
+
+def test_an_outcome_from_before_selectivity_was_known_is_a_record(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    number, _ = start(stage)
+    assert "selectivity" not in outcome(0.9)
+    stage.finish(number, outcome(0.9))
+    assert stage.record(number).selectivity == ()
+
+
+def test_a_trial_keeps_the_run_that_was_resolved_for_it(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept())
+    number, _ = start(stage)
+    assert stage.record(number).run == {}
+    stage.note_run(number, {"seed": 3, "method": {"name": "ft"}})
+    [record] = Ledger(tmp_path).trial_records()
+    assert record.run == {"seed": 3, "method": {"name": "ft"}}
+
+
+def test_a_failed_and_a_stopped_trial_keep_their_reasons_and_count_as_done(
+    tmp_path: Path,
+) -> None:
+    stage = opened(tmp_path, swept(trials=2))
+    stage.fail(start(stage)[0], "diverged")
+    stage.stop(start(stage)[0], "too slow")
+    assert [(record.state, record.reason) for record in Ledger(tmp_path).trial_records()] == [
+        ("failed", "diverged"),
+        ("stopped", "too slow"),
+    ]
+    assert stage.n_left == 0
+    assert not stage.wants_more()
+
+
+@pytest.mark.parametrize("metrics", [{"acc": float("nan")}, {"acc": float("inf")}, {"bwt": 1.0}])
+def test_an_objective_that_is_no_number_is_a_failure(
+    tmp_path: Path, metrics: dict[str, float]
+) -> None:
+    stage = opened(tmp_path, swept())
+    number, _ = start(stage)
+    stage.finish(number, {"metrics": metrics})
+    assert stage.record(number).state == "failed"
+    assert "must be a finite number" in str(stage.record(number).reason)
+
+
+def test_no_more_trials_run_at_once_than_are_left(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(FLOATS, trials=3, sampler="random"))
+    assert len(list(started(stage))) == stage.n_running == 3
+    assert stage.n_left == 3
+
+
+def test_a_closed_stage_gives_nothing_more_and_takes_what_comes(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(FLOATS, trials=3))
+    number, _ = start(stage)
+    stage.is_closed = True
+    assert stage.ask() is None
+    stage.finish(number, outcome(0.5))
+    assert stage.n_left == 2
+
+
+def test_several_objectives_are_told_to_the_sampler(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(FLOATS, objective=["acc", "bwt"], sampler="nsga2"))
+    number, _ = start(stage)
+    stage.finish(number, outcome(0.9, -0.2))
+    assert stage.study.trials[number].values == [0.9, -0.2]
+
+
+# Each configuration once
+
+
+@pytest.mark.parametrize("sampler", ["grid", "random", "tpe", "cmaes", "nsga2"])
+@pytest.mark.parametrize("space", [GRID, BRANCHED], ids=["grid", "branched"])
+def test_a_finite_space_is_gone_through_exactly_once(
+    tmp_path: Path, space: dict[str, Any], sampler: str
+) -> None:
+    sweep = swept(space, sampler=sampler)
+    assert keys_of(finish_all(opened(tmp_path, sweep))) == all_keys(sweep)
+
+
+def test_a_sampler_that_has_narrowed_down_still_visits_the_rest(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept({"a": {"int": [1, 25]}}, sampler="tpe"))
+    for number, values in started(stage):
+        stage.finish(number, outcome(1.0 if values["a"] == 25 else 0.0))
+    assert sorted(values["a"] for values in is_over(tmp_path)) == list(range(1, 26))
+
+
+def test_running_configurations_are_not_given_again(tmp_path: Path) -> None:
+    running = [values for _, values in started(opened(tmp_path, swept()))]
+    assert len({key_of(values) for values in running}) == 6
+
+
+def test_a_branch_without_parameters_is_tried_once_in_a_space_without_end(
+    tmp_path: Path,
+) -> None:
+    space = {
+        "name": {"choice": ["ft", "lra"]},
+        "alpha": {"uniform": [0, 1], "when": {"name": "lra"}},
+    }
+    stage = opened(tmp_path, swept(space, trials=15))
+    for number, values in started(stage):
+        stage.finish(number, outcome(1.0 if values["name"] == "ft" else 0.1))
+    done = is_over(tmp_path)
+    assert sum(values["name"] == "ft" for values in done) == 1
+    assert len(done) == 15
+
+
+def test_a_sweep_without_a_space_is_one_trial(tmp_path: Path) -> None:
+    assert finish_all(opened(tmp_path, swept({}))) == [{}]
+
+
+def test_a_grid_comes_in_the_order_of_the_file(tmp_path: Path) -> None:
+    sweep = swept(sampler="grid", trials=4)
+    assert finish_all(opened(tmp_path, sweep)) == list(sweep.space.points())[:4]
+
+
+def test_a_longer_grid_goes_on_where_it_ended(tmp_path: Path) -> None:
+    finish_all(opened(tmp_path, swept(sampler="grid", trials=4)))
+    longer = swept(sampler="grid")
+    assert finish_all(opened(tmp_path, longer)) == list(longer.space.points())[4:]
+    assert Ledger(tmp_path).sweep.text == longer.text
+
+
+def test_first_points_come_first_and_not_again(tmp_path: Path) -> None:
+    first = [{"a": 3, "b": "y"}, {"a": 2, "b": "x"}]
+    sweep = swept(sampler="grid", first=first)
+    done = finish_all(opened(tmp_path, sweep))
+    assert done[:2] == first
+    assert keys_of(done) == all_keys(sweep)
+    assert len(Ledger(tmp_path).trial_records()) == 6
+
+
+def test_first_points_that_had_no_turn_come_first_after_a_restart(tmp_path: Path) -> None:
+    first = [{"x": 0.25, "y": 1e-2}, {"x": 0.75, "y": 1e-3}]
+    sweep = swept(FLOATS, first=first, trials=4)
+    stage = opened(tmp_path, sweep)
+    stage.finish(start(stage)[0], outcome(0.5))
+    assert finish_all(opened(tmp_path, sweep))[0] == first[1]
+
+
+@pytest.mark.parametrize(
+    ("space", "first"),
+    [
+        ({"x": {"uniform": [0, 2]}}, {"x": 1}),
+        ({"x": {"grid": [1.0, 2.0]}}, {"x": 1}),
+        ({"x": {"choice": [1, 2]}}, {"x": 1.0}),
+    ],
+)
+def test_a_first_point_has_one_key_however_its_numbers_are_written(
+    tmp_path: Path, space: dict[str, Any], first: Values
+) -> None:
+    sweep = swept(space, trials=2, first=[first], sampler="random")
+    stage = opened(tmp_path, sweep)
+    number, values = start(stage)
+    assert key_of(values) == stage.record(number).key
+    stage.finish(number, outcome(0.5))
+    again = opened(tmp_path, sweep)
+    assert start(again)[1] != values
+
+
+# Ending before all trials are done
+
+
+def test_a_sweep_ends_when_nothing_better_has_come_for_long_enough(tmp_path: Path) -> None:
+    sweep = swept(FLOATS, patience=2, trials=50, sampler="random")
+    stage = opened(tmp_path, sweep)
+    for acc in (0.5, 0.6, 0.4, 0.6):
+        assert stage.wants_more()
+        stage.finish(start(stage)[0], outcome(acc))
+    assert (stage.n_left, stage.n_wanted) == (0, 4)
+    assert not stage.wants_more()
+    assert opened(tmp_path, sweep).n_left == 0
+
+
+def test_patience_counts_trials_in_the_order_of_their_ends_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
+    sweep = swept(FLOATS, patience=2, trials=50, sampler="random")
+    stage = opened(tmp_path, sweep)
+    numbers = [start(stage)[0] for _ in range(4)]
+    for number, acc in zip(reversed(numbers), (0.5, 0.4, 0.9, 0.8), strict=True):
+        stage.finish(number, outcome(acc))
+    assert stage.n_left == opened(tmp_path, sweep).n_left == 46
+
+
+def test_failed_trials_do_not_try_patience(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(FLOATS, patience=1, trials=50))
+    stage.finish(start(stage)[0], outcome(0.5))
+    stage.fail(start(stage)[0], "diverged")
+    assert stage.n_left == 48
+
+
+# A trial crashes
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_a_crash_is_tried_again_under_its_number_until_retries_are_used_up(
+    tmp_path: Path, retries: int
+) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    tries: list[tuple[int, int, bool]] = []
+    while asked := stage.ask():
+        is_tried_again = stage.crash(asked.number, f"error {len(tries)}", retries)
+        tries.append((asked.number, asked.attempt, is_tried_again))
+    assert tries == [(0, attempt, attempt < retries) for attempt in range(retries + 1)]
+    [record] = Ledger(tmp_path).trial_records()
+    assert (record.state, record.reason) == ("failed", f"error {retries}")
+    assert (stage.n_left, stage.n_running) == (0, 0)
+
+
+def test_crashes_are_counted_over_restarts(tmp_path: Path) -> None:
+    sweep = swept(FLOATS, trials=1)
+    asked = opened(tmp_path, sweep).ask()
+    for retries_left in (True, True, False):
+        stage = opened(tmp_path, sweep)
+        again = stage.ask()
+        assert asked and again and again.what == asked.what
+        assert stage.crash(again.number, "no memory", 2) is retries_left
+    assert states(tmp_path) == ["failed"]
+
+
+def test_the_death_of_a_driver_is_no_crash_of_its_trials(tmp_path: Path) -> None:
+    sweep = swept(FLOATS, trials=1)
+    for _ in range(4):
+        stage = opened(tmp_path, sweep)
+        number, _ = start(stage)
+    assert stage.crash(number, "no memory", 1)
+
+
+def test_a_crashed_trial_can_still_finish_and_then_has_no_reason(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    number, values = start(stage)
+    assert stage.crash(number, "no memory", 1)
+    assert start(stage) == (number, values)
+    stage.finish(number, outcome(0.5))
+    [record] = Ledger(tmp_path).trial_records()
+    assert (record.state, record.reason) == ("finished", None)
+
+
+def test_a_crashed_trial_is_given_out_before_anything_new_and_beside_no_other(
+    tmp_path: Path,
+) -> None:
+    stage = opened(tmp_path, swept(FLOATS, trials=3))
+    crashed, _ = start(stage)
+    other, _ = start(stage)
+    stage.crash(crashed, "no memory", 1)
+    assert (stage.n_running, stage.n_left) == (1, 3)
+    assert [number for number, _ in started(stage)] == [crashed, other + 1]
+
+
+# A driver dies
+
+
+def test_what_was_running_goes_on_under_its_numbers_before_anything_new(tmp_path: Path) -> None:
+    sweep = swept(FLOATS, trials=4)
+    stage = opened(tmp_path, sweep)
+    stage.finish(start(stage)[0], outcome(0.5))
+    running = [start(stage) for _ in range(2)]
+    assert states(tmp_path) == ["finished", "running", "running"]
+    again = opened(tmp_path, sweep)
+    assert (again.n_left, again.n_running) == (3, 0)
+    assert [start(again) for _ in range(2)] == running
+    assert start(again)[0] == 3
+    assert states(tmp_path) == ["finished", "running", "running", "running"]
+
+
+def test_values_survive_any_number_of_deaths_and_attempts_count_up(tmp_path: Path) -> None:
+    sweep = swept(FLOATS, trials=2)
+    asked = [one for _ in range(4) if (one := opened(tmp_path, sweep).ask())]
+    assert [one.attempt for one in asked] == [0, 1, 2, 3]
+    assert [(one.number, one.key) for one in asked] == [(0, key_of(asked[0].what))] * 4
+    finish_all(opened(tmp_path, sweep))
+    assert len(is_over(tmp_path)) == 2
+
+
+def test_what_is_released_on_the_way_can_run_again(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    begun = start(stage)
+    stage.release(begun[0])
+    assert stage.n_running == 0
+    assert states(tmp_path) == ["running"]
+    assert start(stage) == begun
+
+
+def test_settling_twice_changes_nothing(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(FLOATS, trials=3))
+    begun = [start(stage) for _ in range(2)]
+    again = opened(tmp_path, swept(FLOATS, trials=3))
+    again.settle()
+    assert [start(again) for _ in range(2)] == begun
+    again.settle()
+    assert again.n_running == 2
+
+
+def eventful(stage: SearchStage) -> None:
+    """All that a driver can write."""
+    stage.note_run(start(stage)[0], {"seed": 0})
+    stage.crash(0, "no memory", 1)
+    stage.finish(start(stage)[0], outcome(0.5))
+    stage.fail(start(stage)[0], "diverged")
+    stage.stop(start(stage)[0], "too slow")
+    stage.release(start(stage)[0])
+    finish_all(stage)
+
+
+@pytest.mark.parametrize("sampler", ["grid", "random"])
+def test_dying_after_any_line_leaves_each_configuration_to_be_tried_once(
+    tmp_path: Path, sampler: str
+) -> None:
+    sweep = swept(BRANCHED, sampler=sampler, first=[{"name": "lra", "alpha": 2}])
+    eventful(opened(tmp_path, sweep))
+    found = []
+    for folder in cut_everywhere(tmp_path):
+        finish_all(opened(folder, sweep))
+        found.append(keys_of(is_over(folder)))
+    assert found == [all_keys(sweep)] * len(found)
+
+
+def test_dying_before_a_planned_trial_has_asked_for_its_values_does_not_lose_them(
+    tmp_path: Path,
+) -> None:
+    sweep = swept(sampler="grid")
+    stage = opened(tmp_path, sweep)
+    stage.study.enqueue_trial({"a": 1, "b": "x"})
+    stage.study.ask()
+    assert keys_of(finish_all(opened(tmp_path, sweep))) == all_keys(sweep)
+
+
+def test_dying_between_two_values_of_a_trial_does_not_lose_the_second(tmp_path: Path) -> None:
+    sweep = swept(sampler="grid")
+    trial = opened(tmp_path, sweep).study.ask()
+    trial.suggest_categorical("a", (1, 2, 3))
+    assert keys_of(finish_all(opened(tmp_path, sweep))) == all_keys(sweep)
+
+
+def test_dying_before_the_sampler_has_given_a_value_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    sweep = swept(FLOATS, trials=3)
+    opened(tmp_path, sweep).study.ask()
+    again = opened(tmp_path, sweep)
+    assert states(tmp_path) == []
+    assert again.study.trials[0].user_attrs == {"void": True}
+    assert len(finish_all(again)) == 3
+
+
+@pytest.mark.parametrize("sampler", ["grid", "tpe"])
+def test_a_point_that_waits_in_optuna_and_was_never_asked_for_does_no_harm(
+    tmp_path: Path, sampler: str
+) -> None:
+    sweep = swept(sampler=sampler)
+    stage = opened(tmp_path, sweep)
+    running = start(stage)
+    stage.study.enqueue_trial({"a": 2, "b": "y"})
+    stage.study.enqueue_trial({"a": 99, "elsewhere": 1})
+    again = opened(tmp_path, sweep)
+    assert states(tmp_path) == ["running"]
+    assert start(again) == running
+    again.finish(running[0], outcome(0.5))
+    assert keys_of([running[1], *finish_all(again)]) == all_keys(sweep)
+    assert states(tmp_path) == ["finished"] * 6
+    assert not again.study.get_trials(states=(TrialState.WAITING, TrialState.RUNNING))
+
+
+def ask_optuna(stage: SearchStage, point: Values) -> int:
+    """A point that was drawn, just before its driver dies without a look at it."""
+    stage.study.enqueue_trial(point)
+    trial = stage.study.ask()
+    suggest(stage.space, trial)
+    return trial.number
+
+
+@pytest.mark.parametrize("is_finished", [True, False], ids=["finished", "running"])
+def test_dying_with_a_duplicate_in_hand_does_not_repeat_a_configuration(
+    tmp_path: Path, is_finished: bool
+) -> None:
+    sweep = swept(sampler="random")
+    stage = opened(tmp_path, sweep)
+    number, values = start(stage)
+    if is_finished:
+        stage.finish(number, outcome(0.5))
+    duplicate = ask_optuna(stage, values)
+    again = opened(tmp_path, sweep)
+    assert again.study.trials[duplicate].user_attrs == {"void": True}
+    finish_all(again)
+    assert keys_of(is_over(tmp_path)) == all_keys(sweep)
+
+
+def test_dying_while_a_duplicate_is_given_back_leaves_nothing_running(tmp_path: Path) -> None:
+    sweep = swept(sampler="random", trials=1)
+    stage = opened(tmp_path, sweep)
+    number, values = start(stage)
+    stage.finish(number, outcome(0.5))
+    ask_optuna(stage, values)
+    opened(tmp_path, sweep)
+    drop_last_lines(tmp_path)
+    again = opened(tmp_path, sweep)
+    assert [trial.state for trial in again.study.trials] == [TrialState.COMPLETE, TrialState.FAIL]
+    assert states(tmp_path) == ["finished"]
+
+
+def test_an_outcome_that_was_written_before_the_death_counts(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    number, _ = start(stage)
+    stage.finish(number, outcome(0.9))
+    drop_last_lines(tmp_path)
+    assert states(tmp_path) == ["running"]
+    again = opened(tmp_path, swept(trials=1))
+    assert again.record(number).state == "finished"
+    assert again.study.best_value == 0.9
+    assert again.n_left == 0
+
+
+def test_a_reason_that_was_written_before_the_death_is_forgotten_by_a_better_end(
+    tmp_path: Path,
+) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    stage.stop(start(stage)[0], "too slow")
+    drop_last_lines(tmp_path)
+    assert [record.reason for record in Ledger(tmp_path).trial_records()] == [None]
+    finish_all(opened(tmp_path, swept(trials=1)))
+    [record] = Ledger(tmp_path).trial_records()
+    assert (record.state, record.reason) == ("finished", None)
+
+
+# Keys
+
+
+def test_the_key_of_a_configuration_does_not_depend_on_the_order_of_its_values() -> None:
+    assert key_of({"a": 1, "b": 2.5}) == key_of({"b": 2.5, "a": 1})
+    assert key_of({"a": 1, "b": 2.5}) != key_of({"a": 1, "b": 2.6})
+
+
+def test_a_record_has_the_key_under_which_its_trial_saves(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(BRANCHED))
+    while asked := stage.ask():
+        assert stage.record(asked.number).key == asked.key == key_of(asked.what)
