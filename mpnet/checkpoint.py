@@ -20,7 +20,7 @@ class Checkpoints:
     Args:
         folder: made when needed; holds `checkpoint.pt` and `after_task_1.pt`, ...
         every_epochs: how often to save within a task; 0 for at its end only.
-        every_minutes: save sooner if this much time has passed.
+        every_minutes: save after any epoch if the last save is longer ago than this.
         keeps_task_ends: whether `keep` writes anything.
     """
 

@@ -46,7 +46,7 @@ class RunConfig(BaseModel):
         return self.model_dump_json(exclude={"device", "data_root"})
 
     def torch_device(self) -> torch.device:
-        """Where this run is to happen; "auto" is the first GPU that it can see.
+        """The device of this run; "auto" is the first GPU that it can see.
 
         Raises:
             ConfigError: there is no such device.

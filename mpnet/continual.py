@@ -35,11 +35,11 @@ class Results(NamedTuple):
 
     @property
     def matrices(self) -> dict[str, Matrix]:
-        """Those of the fields that are matrices, by name."""
+        """The fields that are matrices, by name."""
         return {name: value for name, value in self._asdict().items() if name != "selectivity"}
 
     def copy(self) -> "Results":
-        """Safe from what a run does next."""
+        """A copy that is safe from what a run does next."""
         matrices = {name: matrix.copy() for name, matrix in self.matrices.items()}
         return Results(**matrices, selectivity=list(self.selectivity))
 

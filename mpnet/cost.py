@@ -39,7 +39,7 @@ def _measured(config: RunConfig, spend: float) -> float:
 
 
 def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:
-    """The shortest: whatever else the machine does, as when Ray starts, makes them longer."""
+    """The shortest step: what else the machine does, as when Ray starts, makes others longer."""
     ends: list[float] = []
     for batch in _endless_batches(trainer):
         loss, _ = trainer.train_step(batch)

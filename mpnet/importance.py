@@ -1,4 +1,4 @@
-"""From posteriors to uncertainties in [0, 1], and from those to learning rates or KL weights.
+"""Uncertainties in [0, 1] from posteriors, and learning rates or KL weights from uncertainties.
 
 Eqs. 7 and 8 of the paper are printed for an importance iota, but do what its text says only if
 iota is the uncertainty: then the most certain parameter gets the lowest rate and the highest
@@ -38,7 +38,7 @@ _PARTS: dict[Measure, _Parts] = {
 
 
 class Map(NamedTuple):
-    """From the posterior after a task to an uncertainty in [0, 1] of every parameter.
+    """Gives every parameter an uncertainty in [0, 1], from its posterior after a task.
 
     Args:
         measure: "var", or "snr" for |mean| / var, whose inverse is the uncertainty. Controls:

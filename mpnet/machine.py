@@ -4,10 +4,10 @@ import torch
 
 
 def count_gpus() -> int:
-    """That PyTorch can use here."""
+    """The number of GPUs that PyTorch can use here."""
     return torch.cuda.device_count()
 
 
 def limit_threads(n_threads: int) -> None:
-    """CPU threads of this process from now on, whatever its environment says."""
+    """Let this process use so many CPU threads from now on, whatever its environment says."""
     torch.set_num_threads(n_threads)

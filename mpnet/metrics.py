@@ -62,8 +62,8 @@ class Reliability(NamedTuple):
 
     Args:
         n: answers in each bin.
-        confidence: their mean.
-        accuracy: share of right ones among them.
+        confidence: mean confidence of the answers in each bin.
+        accuracy: share of right answers in each bin.
     """
 
     n: Vector
@@ -88,5 +88,5 @@ def calibration_error(confidence: Vector, is_right: Vector, n_bins: int = _N_BIN
 
 
 def summary(R: Matrix) -> dict[str, float]:
-    """All of them by name."""
+    """All metrics of R by name."""
     return {f.__name__: f(R) for f in (acc, bwt, bwt_gem, forgetting, mean_diagonal)}

@@ -27,7 +27,7 @@ class _Moved(NamedTuple):
 
 
 class Adam:
-    """As published, without weight decay; the rate is given at every step.
+    """Adam as published, without weight decay; the rate is given at every step.
 
     Args:
         parameters: to be moved; one without a gradient is left alone.

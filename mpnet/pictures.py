@@ -39,7 +39,7 @@ def _sheet(side: float) -> tuple[Figure, Axes]:
 
 
 def _limits(values: Values) -> tuple[float, float]:
-    """Of the colours: what there is, but at least one percent apart, so that noise stays grey."""
+    """The ends of the colours, at least one percent apart, so that noise stays grey."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return min(low, high - 0.01), high
 

@@ -1,4 +1,4 @@
-"""From text to plain values and back: the one YAML reader of runs, sweeps and overrides."""
+"""The one YAML reader of runs, sweeps and overrides: from text to plain values and back."""
 
 import re
 from collections.abc import Mapping, Sequence

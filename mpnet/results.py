@@ -36,7 +36,7 @@ def summary_line(results: Results) -> dict[str, Any]:
 
 
 def write_results(folder: Path, config: RunConfig, results: Results) -> None:
-    """All matrices and metrics as JSON, R as CSV and as a picture, the configuration, versions."""
+    """Write matrices and metrics as JSON, R as CSV and as a picture, configuration, versions."""
     folder.mkdir(parents=True, exist_ok=True)
     by_task: dict[str, Any] = {
         f"{name}_by_task": as_lists(matrix)

@@ -38,8 +38,8 @@ class Summary(NamedTuple):
 
     Args:
         parameters: how many weights there are.
-        held: share of those with a freedom below `HELD`.
-        free: share of those with a freedom above `FREE`.
+        held: share of the weights with a freedom below `HELD`.
+        free: share of the weights with a freedom above `FREE`.
         selectivity: Gini coefficient of the freedom: 0 where all are equal, near 1 where a few
             weights have all of it.
         quantiles: of the freedom, at `QUANTILES`.
@@ -66,7 +66,7 @@ class Summary(NamedTuple):
         return {"held": self.held, "free": self.free, "selectivity": self.selectivity}
 
     def metrics(self) -> dict[str, float]:
-        """Those and the quantiles, by names fit for a record."""
+        """The shares and the quantiles, by names fit for a record."""
         pairs = zip(QUANTILES, self.quantiles, strict=True)
         return {**self.shares(), **{f"freedom_q{100 * q:g}": value for q, value in pairs}}
 
@@ -126,8 +126,8 @@ def selectivity_of(
 
     Args:
         freedom: of every weight, one flat vector.
-        var: the posterior variance of every weight, likewise.
-        layers: names and sizes of the parts of that vector, in order; parts of one name are one.
+        var: the posterior variance of every weight, one flat vector.
+        layers: names and sizes of the parts of both vectors, in order; parts of one name are one.
         words: what the method calls itself and what it means.
     """
     sizes = [size for _, size in layers]
@@ -189,7 +189,7 @@ def percent(share: float) -> str:
 
 
 def _quantiles(ascending: Vector) -> tuple[float, ...]:
-    """Interpolated between neighbours, as NumPy does, which would sort again."""
+    """Quantiles interpolated between neighbours, as NumPy does, which would sort again."""
     places = np.array(QUANTILES) * (len(ascending) - 1)
     below = places.astype(int)
     above = np.minimum(below + 1, len(ascending) - 1)

@@ -86,13 +86,13 @@ class TaskTrainer:
 
     @property
     def is_finished(self) -> bool:
-        """All epochs done, or no better validation accuracy for as many as patience allows."""
+        """Whether all epochs are done, or none was better for as many as patience allows."""
         patience = self.settings.patience
         has_waited = patience is not None and self.epoch - self.best_epoch > patience
         return self.epoch >= self.settings.epochs or has_waited
 
     def train_epoch(self, generator: torch.Generator) -> EpochReport:
-        """One pass over the training data, then the validation accuracy."""
+        """Train on all the data once, then measure the validation accuracy."""
         self.method.train()
         total = torch.zeros((), device=self.trained[0].device)
         pull, noise = torch.zeros_like(total), torch.zeros_like(total)
@@ -142,7 +142,7 @@ class TaskTrainer:
                 setattr(self, name, value)
 
     def train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
-        """Gives the loss and the size of the likelihood's gradient at the head."""
+        """Take a step; gives the loss and the size of the likelihood's gradient at the head."""
         of_epoch = self.step % self.n_batches / self.n_batches
         progress = Progress(epoch=of_epoch, task=self.step / self.n_steps)
         self.method.network.layers.anneal(progress.task)
@@ -169,7 +169,7 @@ class TaskTrainer:
         return sum(sizes, start=torch.zeros((), device=self.trained[0].device))
 
     def _is_guessing(self, reached: float) -> bool:
-        """No better than giving the commonest label every time."""
+        """Whether the accuracy is no better than that of giving the commonest label every time."""
         labels = self.stream[self.t].validation.labels
         return reached <= int(labels.bincount().max()) / len(labels)
 
@@ -184,7 +184,7 @@ class TaskTrainer:
                 parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1
 
     def _validation_accuracy(self) -> float:
-        """Over all tasks trained on."""
+        """Mean validation accuracy over the examples of all tasks trained on."""
         splits = [self.stream[i].validation for i in self.tasks]
         reached = [
             evaluate(self.method.network, self.stream[i], split, i).accuracy
@@ -195,7 +195,7 @@ class TaskTrainer:
 
 
 def standard_error(accuracy: float, n_examples: int) -> float:
-    """Of an accuracy that was measured on this many examples."""
+    """The standard error of an accuracy that was measured on this many examples."""
     return math.sqrt(accuracy * (1 - accuracy) / n_examples)
 
 
@@ -260,7 +260,7 @@ class Answers(NamedTuple):
     Args:
         is_right: 1 or 0.
         confidence: probability of the chosen class.
-        variance: of that probability; NaN where the network has none.
+        variance: of the chosen class's probability; NaN where the network has none.
     """
 
     is_right: Vector
@@ -270,7 +270,7 @@ class Answers(NamedTuple):
 
 @torch.no_grad()
 def answers(network: Network, examples: Examples, t: int) -> Answers:
-    """Of head `t`, in evaluation mode."""
+    """The answers of head `t`, in evaluation mode."""
     network.eval()
     rows = []
     with validation(False), shared_variances():

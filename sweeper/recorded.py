@@ -39,7 +39,7 @@ class RecordedSweep:
 
     @cached_property
     def facts(self) -> Facts:
-        """All that a report is made of."""
+        """The facts that a report is made of."""
         ledger = self._ledger
         return facts_of(self.sweep, ledger.trial_records(), ledger.rerun_records())
 

@@ -24,7 +24,7 @@ class Watch(Protocol):
     """Hands items on one by one, and may show how many are left."""
 
     def __call__(self, items: Sequence[T], title: str, /) -> Iterable[T]:
-        """The same items."""
+        """The same items, one by one."""
 
 
 def unwatched(items: Sequence[T], title: str, /) -> Iterable[T]:
@@ -34,7 +34,7 @@ def unwatched(items: Sequence[T], title: str, /) -> Iterable[T]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out.
+    """What came out of an analysis.
 
     Args:
         name: of the files.
@@ -51,7 +51,7 @@ class Finding:
     details: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> list[Path]:
-        """PNG, SVG and CSV."""
+        """Write the figure as PNG and SVG and its data as CSV; gives the paths."""
         folder.mkdir(parents=True, exist_ok=True)
         pictures = [folder / f"{self.name}.{kind}" for kind in ("png", "svg")]
         for path in pictures:
@@ -72,11 +72,11 @@ def _write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A command.
+    """An analysis as a command.
 
     Args:
         run: from runs to what they show; keyword-only arguments are its options.
-        takes_several: runs at a time, or one.
+        takes_several: whether it takes several runs at a time, or one.
     """
 
     run: Callable[..., Finding]
@@ -84,12 +84,12 @@ class Analysis:
 
     @property
     def about(self) -> str:
-        """One line."""
+        """What the command shows, in one line."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its keyword-only arguments and their defaults."""
+        """The keyword-only arguments of the command and their defaults."""
         parameters = inspect.signature(self.run).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
@@ -115,7 +115,7 @@ def flag(option: str) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Summary:
-    """A title of any width; text on the left in the first column, numbers on the right."""
+    """A table below a title of any width; the first column is text, all others are numbers."""
     shown = Table()
     for place, column in enumerate(columns):
         shown.add_column(column, justify="right" if place else "left")

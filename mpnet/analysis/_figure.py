@@ -46,7 +46,7 @@ def sheet(title: str, rows: int = 1, columns: int = 1, **ratios: Any) -> tuple[F
 
 
 def colour(family: str, shade: int = 0) -> str:
-    """Of a network of these layers."""
+    """The colour of a network of these layers."""
     return _SHADES[family][shade % len(_WARM)]
 
 
@@ -68,7 +68,7 @@ def sequence(n: int) -> list[Any]:
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], values: Any) -> None:
-    """Logarithmic if the values span a decade, with a number at whole decades only."""
+    """Make an axis logarithmic if the values span a decade, with numbers at whole decades only."""
     if np.max(values) > 10 * np.min(values):
         axes.set(**{f"{which}scale": "log"})
         (axes.xaxis if which == "x" else axes.yaxis).set_minor_formatter(NullFormatter())
@@ -77,7 +77,7 @@ def log_axis(axes: Axes, which: Literal["x", "y"], values: Any) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """By the suffix; without a date, so that the same data give the same file."""
+    """Save by the suffix; without a date, so that the same data give the same file."""
     metadata = {"Date": None} if path.suffix == ".svg" else None
     with matplotlib.rc_context({"svg.hashsalt": "mpnet"}):
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=metadata)

@@ -1,4 +1,4 @@
-"""By how much the loss of a task rises when single parameters are removed or shifted.
+"""The rise of a task's loss when single parameters are removed or shifted.
 
 A parameter has a say in one unit of its layer only. So a layer is run once for many changed
 parameters, of different units; what is behind it is run once for each of them, and of the next
@@ -108,7 +108,7 @@ def loss_increases(
 
 
 def _checked(choices: Sequence[Choice]) -> Choice:
-    """The first of them, all of one layer.
+    """The first of some choices, all of one layer.
 
     Raises:
         ConfigError: they stand deeper in the trunk, where a unit may not be told.

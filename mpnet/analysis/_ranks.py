@@ -23,7 +23,7 @@ class Correlation(NamedTuple):
 
 
 def correlation(x: Vector, y: Vector, seed: int = 0) -> Correlation:
-    """Of two columns; examples are drawn again with replacement for the interval."""
+    """Correlation of two columns; examples are drawn again with replacement for the interval."""
     generator = np.random.default_rng(seed)
     chosen = generator.integers(len(x), size=(_N_RESAMPLES, len(x)))
     resampled = spearman(x[chosen], y[chosen])
@@ -32,7 +32,7 @@ def correlation(x: Vector, y: Vector, seed: int = 0) -> Correlation:
 
 
 def spearman(x: Array, y: Array) -> Array:
-    """Of the last dimension; equal values share their mean rank."""
+    """Spearman's correlation over the last dimension; equal values share their mean rank."""
     ranks = [rankdata(values, axis=-1) for values in (x, y)]
     a, b = (r - r.mean(-1, keepdims=True) for r in ranks)
     size = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))

@@ -21,9 +21,9 @@ class Drawing(NamedTuple):
         label: of the run.
         family: of its layers.
         against: what the increases are drawn against.
-        points: by layer, what they are drawn against and the sizes of the increases.
+        points: by layer, what the increases are drawn against and their sizes.
         correlations: by order, then by layer; the first layer stands for all.
-        of_points: those of the order that the points show.
+        of_points: by layer, the correlations of the order that the points show.
     """
 
     label: str

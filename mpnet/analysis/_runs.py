@@ -37,32 +37,32 @@ class TrainedRun:
 
     @property
     def network(self) -> Network:
-        """With the trained weights."""
+        """The network with the trained weights."""
         return self.method.network
 
     @property
     def name(self) -> str:
-        """Of the method."""
+        """The name of the method."""
         return str(self.config.method["name"])
 
     @property
     def title(self) -> str:
-        """Of the method, as people write it: MP-FT, BBB, PLAIN FT."""
+        """The name of the method as people write it: MP-FT, BBB, PLAIN FT."""
         shown = self.name.upper().replace("_", " ")
         return f"MP-{shown}" if self.family == "moment" else shown
 
     @property
     def family(self) -> str:
-        """Of the layers."""
+        """The family of the layers."""
         return METHODS[self.name].family
 
     @property
     def posteriors(self) -> list[Posterior]:
-        """Of all parameters; what is done to their tensors is done to the network."""
+        """The posteriors of all parameters; their tensors are the network's own."""
         return self.network.layers.posteriors(self.network)
 
     def layer_of(self, posterior: Posterior) -> str:
-        """The name of its layer for people: layer 1, layer 2, ..., head."""
+        """The name of a posterior's layer for people: layer 1, layer 2, ..., head."""
         part, *rest = posterior.path.split(".")
         if part == "heads":
             return "head" if len(self.stream) == 1 else f"head {int(rest[0]) + 1}"
@@ -84,7 +84,7 @@ class Group:
 
     @property
     def family(self) -> str:
-        """Of the layers."""
+        """The family of the layers."""
         return self.runs[0].family
 
 
@@ -127,7 +127,7 @@ def _load(folder: Path, split: EvaluationSplit | None) -> TrainedRun:
 
 
 def _config(folder: Path) -> RunConfig:
-    """As it was resolved, but on whatever device there is here."""
+    """The configuration as it was resolved, but on whatever device there is here."""
     path = folder / CONFIG
     try:
         raw: dict[str, Any] = json.loads(path.read_text())

@@ -71,7 +71,7 @@ def calibration(runs: Sequence[TrainedRun], watch: Watch = unwatched) -> Finding
 
 
 def answers_of(run: TrainedRun) -> Answers:
-    """To the judged examples of all tasks, each by its own head, one after another."""
+    """Answers to the judged examples of all tasks, each by its own head, one after another."""
     found = [
         answers(run.network, task.examples(task.evaluation), i)
         for i, task in enumerate(run.stream)
@@ -80,7 +80,7 @@ def answers_of(run: TrainedRun) -> Answers:
 
 
 def _draw(above: Axes, below: Axes, group: Group, judged: Sequence[_Judged]) -> None:
-    """All seeds together."""
+    """Draw the answers of all seeds together."""
     pooled = Answers(*(np.concatenate(c) for c in zip(*(j.answers for j in judged), strict=True)))
     bins = reliability(pooled.confidence, pooled.is_right)
     style = curve(group.family, place=group.place)

@@ -44,7 +44,7 @@ def decibels(ratio: Tensor) -> Tensor:
 
 
 def _measured(run: TrainedRun) -> dict[str, Measures]:
-    """Of all parameters and of each layer's, sorted."""
+    """The measures of all parameters and of those of each layer, sorted."""
     layers: dict[str, list[tuple[Tensor, Tensor]]] = {_ALL: []}
     for posterior in run.posteriors:
         if posterior.var is None:

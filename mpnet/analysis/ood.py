@@ -77,10 +77,10 @@ def ood(
 
 
 def _check(runs: Sequence[TrainedRun], against: str) -> None:
-    """That the other set is there and its images fit.
+    """Check that the images of the other set fit.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: they do not, or there is no such set.
     """
     shape = datasets.dataset(against).shape
     for run in runs:
@@ -93,7 +93,7 @@ def _check(runs: Sequence[TrainedRun], against: str) -> None:
 
 
 def _foreign_answers(run: TrainedRun, against: str) -> Answers:
-    """As many for each task as it has images of its own, prepared as they are."""
+    """Answers to foreign images: as many for each task as it has of its own, prepared alike."""
     part: datasets.Part = "test" if run.config.split == "test" else "train"
     images, labels = datasets.load(against, part, run.config.data_root)
     pool, index = torch.from_numpy(images), torch.arange(len(images))

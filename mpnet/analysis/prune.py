@@ -45,7 +45,7 @@ class Curve(NamedTuple):
 
     @property
     def loss(self) -> metrics.Vector:
-        """Of accuracy, against the whole network."""
+        """The loss of accuracy, against the whole network."""
         return self.accuracy[0] - self.accuracy
 
 
@@ -98,7 +98,7 @@ def _ranks(posteriors: Sequence[Posterior], measure: str, seed: int) -> Tensor:
 
 
 def _accuracy(run: TrainedRun) -> float:
-    """Mean over tasks, each by its own head."""
+    """Mean accuracy over tasks, each by its own head."""
     stream = run.stream
     found = [evaluate(run.network, task, task.evaluation, i) for i, task in enumerate(stream)]
     return float(np.mean([one.accuracy for one in found]))
@@ -114,7 +114,7 @@ def share_at_fall(loss: metrics.Vector, fall: float = _FALL) -> float:
 
 
 def _zoom_start(groups: Sequence[Group], curves: Sequence[Curve]) -> float:
-    """Well before the network falls whose best order holds shortest."""
+    """A share well before the fall of the network whose best order holds shortest."""
     best = (max(share_at_fall(c.loss) for c in curves if c.group is group) for group in groups)
     return max(0.0, min(best) - 0.35)
 

@@ -126,7 +126,7 @@ def _plan(
     task: int | None,
     counts: tuple[int | None, int | None],
 ) -> _Plan:
-    """With what this run needs where nothing was asked for.
+    """The plan of a run, with what it needs where nothing was asked for.
 
     Raises:
         ConfigError: the run has no such task.
@@ -195,7 +195,7 @@ def _heading(measured: Sequence[_Measured]) -> str:
 
 
 def _drawing(one: _Measured) -> Drawing:
-    """Against the variance, or against the magnitude where there is none."""
+    """The drawing of a run against the variance, or against the magnitude where there is none."""
     column = "variance" if "variance" in one.of_size else "magnitude"
     place, name = (4, column) if column == "variance" else (3, "|mean|")
     points = {

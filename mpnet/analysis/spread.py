@@ -61,14 +61,14 @@ def _meaning(held: Protection) -> str:
 
 
 def _of_task(run: TrainedRun, t: int, held: Protection) -> list[_Spread]:
-    """Every layer, and the whole trunk where there are several."""
+    """The freedom of every layer, and of the whole trunk where there are several."""
     found = held.selectivity(run.network)
     parts = [_Spread(t, layer, one) for layer, one in found.layers.items()]
     return parts if len(parts) == 1 else [*parts, _Spread(t, _TRUNK, found.trunk)]
 
 
 def _places(spreads: Sequence[_Spread]) -> list[tuple[_Spread, float, object]]:
-    """Each with its place on an axis of layers, tasks side by side, and its task's colour."""
+    """Each spread, its place on an axis of layers, tasks side by side, and its task's colour."""
     layers = list(dict.fromkeys(s.layer for s in spreads))
     tasks = list(dict.fromkeys(s.task for s in spreads))
     shades, step = sequence(len(tasks)), 0.8 / len(tasks)
@@ -92,7 +92,7 @@ def _draw_freedom(axes: Axes, spreads: Sequence[_Spread]) -> None:
 
 
 def _draw_shares(axes: Axes, spreads: Sequence[_Spread]) -> None:
-    """Held from below in the task's colour, free from above, and what is between in grey."""
+    """Draw the held from below in the task's colour, the free from above, the rest in grey."""
     width = 0.8 / len({s.task for s in spreads})
     look: dict[str, Any] = {"width": 0.9 * width, "linewidth": 0.5}
     for one, x, shade in _places(spreads):

@@ -24,8 +24,8 @@ class Split:
 
     Args:
         pool: all images of the set (n, channels, height, width), as bytes.
-        index: which of them belong to the split.
-        labels: their labels within the task.
+        index: which images of the pool belong to the split.
+        labels: labels of the split's images within the task.
     """
 
     pool: Tensor
@@ -58,12 +58,12 @@ class Examples:
         return len(self.split)
 
     def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Images and labels."""
+        """Images and labels, batch by batch."""
         for chosen in torch.arange(len(self), device=self.split.labels.device).split(size):
             yield self.prepare(self.split.images(chosen)), self.split.labels[chosen]
 
     def thinned(self, n: int | None) -> "Examples":
-        """At most `n` of them, spread evenly; None for all."""
+        """At most `n` of the examples, spread evenly; None for all."""
         if n is None or n >= len(self):
             return self
         chosen = torch.arange(n, device=self.split.labels.device) * len(self) // n
@@ -139,13 +139,13 @@ class TaskStream:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """(channels, height, width)."""
+        """The shape of an image: (channels, height, width)."""
         first = self.tasks[0]
         return tuple(first.prepare(first.train.images(slice(1))).shape[1:])
 
     @property
     def n_classes(self) -> list[int]:
-        """Of each task."""
+        """The number of classes of each task."""
         return [task.n_classes for task in self.tasks]
 
     def fingerprint(self) -> str:
@@ -159,7 +159,7 @@ class TaskStream:
         return digest.hexdigest()
 
     def to(self, device: torch.device) -> "TaskStream":
-        """All tasks on another device."""
+        """The same tasks on another device."""
         return TaskStream(tuple(task.to(device) for task in self.tasks))
 
 

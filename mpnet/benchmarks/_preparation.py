@@ -1,4 +1,4 @@
-"""From stored bytes to what a network sees, on whole batches and on their device."""
+"""The way from stored bytes to what a network sees, for whole batches and on their device."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ class Preparation:
 
     Args:
         mean: of the base data set as it is shown, per channel, of pixels in 0 ... 1.
-        std: likewise.
+        std: of the base data set as it is shown, per channel, of pixels in 0 ... 1.
         size: width and height to pad to with black; None to leave images as they are.
         n_channels: 3 to show grey images as RGB; None to leave them.
         permutation: order of the pixels after everything else, per image and channel.
@@ -34,7 +34,7 @@ class Preparation:
     def of(
         images: npt.NDArray[Any] | Tensor, size: int | None = None, n_channels: int | None = None
     ) -> "Preparation":
-        """With the statistics of all images of a set, padding included."""
+        """A preparation with the statistics of all images of a set, padding included."""
         pool = torch.as_tensor(images)
         counts = _histograms(pool)  # (channels, 256): exact sums in one pass over the bytes
         values = torch.arange(256, dtype=torch.float64) / 255
@@ -77,7 +77,7 @@ def _histograms(pool: Tensor) -> Tensor:
 
 
 def _padded(images: Tensor, size: int) -> Tensor:
-    """With a black border all around, thicker below and on the right where it cannot be even."""
+    """Images in a black border, thicker below and on the right where it cannot be even."""
     height, width = size - images.shape[2], size - images.shape[3]
     return F.pad(images, (width // 2, width - width // 2, height // 2, height - height // 2))
 

@@ -1,4 +1,4 @@
-"""Where a benchmark takes its examples from, and which of them a run may see."""
+"""The source of a benchmark's examples, and which of them a run may see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Source:
         split: what a run is judged on; test images are read only if it is "test".
         data_root: where the data sets are; None for the default.
         validation_share: of every class of the training part, held out for validation.
-        split_seed: decides which; the run's seed does not matter.
+        split_seed: decides which images are held out; the run's seed does not matter.
         max_train_per_class: use only so many images of each class, validation included.
     """
 

@@ -23,7 +23,7 @@ def permuted_mnist(
     Args:
         source: where the images come from.
         n_tasks: how many permutations.
-        permutation_seed: task t draws its own from this plus t, whatever else a run does.
+        permutation_seed: task t draws its permutation from this plus t, whatever else a run does.
         first_is_identity: leave the first task as it is.
     """
     base = source.base("mnist")

@@ -94,7 +94,7 @@ DATASETS: Registry[Callable[[], Dataset]] = Registry("data set")
 
 
 def data_root(chosen: str | Path | None = None) -> Path:
-    """Where all data sets live: as chosen, else MPNET_DATA, else ~/.cache/mpnet."""
+    """The folder in which all data sets live: as chosen, else MPNET_DATA, else ~/.cache/mpnet."""
     default = os.environ.get("MPNET_DATA") or "~/.cache/mpnet"
     return Path(chosen or default).expanduser().absolute()
 

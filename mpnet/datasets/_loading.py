@@ -69,7 +69,7 @@ def make_decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images:
 
 
 def decoded_paths(dataset: Dataset, root: Path, part: Part) -> tuple[Path, Path]:
-    """Where images and labels are kept."""
+    """The files in which decoded images and labels are kept."""
     stem = f"{dataset.name}-{part}-{_VERSION}"
     return root / "decoded" / f"{stem}-images.npy", root / "decoded" / f"{stem}-labels.npy"
 
@@ -105,7 +105,7 @@ def _acquired(path: Path) -> "FileLock | None":
 
 
 def _changed(dataset: Dataset, root: Path, part: Part) -> float:
-    """When the source files were last written to; 0 if they are gone, as the copy suffices."""
+    """The last time the source files were changed; 0 if they are gone, as the copy suffices."""
     layout = dataset.layout(root, part)
     files = layout.files[part] if layout else ()
     return max(((root / file.path).stat().st_mtime for file in files), default=0.0)

@@ -45,7 +45,7 @@ def tenth_as_test(pictures: list[Picture], part: Part) -> list[Picture]:
 
 
 def read_pictures(pictures: list[Picture], mode: Mode, size: int, by: Filter) -> Images:
-    """All that can be read, as (n, channels, size, size); the rest is left out with a warning."""
+    """Readable pictures as (n, channels, size, size); the rest is left out with a warning."""
     arrays = [_pixels(picture.path, mode, size, by) for picture in pictures]
     failed = [p.path for p, array in zip(pictures, arrays, strict=True) if array is None]
     if failed:

@@ -36,7 +36,7 @@ def cifar_layout(kind: str, files: tuple[SourceFile, ...]) -> Layout:
 
 
 def download_of(kind: str, *urls: str) -> Download:
-    """Both parts at once, by the constructor of torchvision's class."""
+    """A download of both parts at once, by the constructor of torchvision's class."""
     return Download(urls, lambda folder, part: torchvision_class(kind)(folder, download=True))
 
 

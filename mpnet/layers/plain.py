@@ -52,17 +52,17 @@ class PlainLayers(LayerFamily):
         return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
     def rows(self, value: Tensor, start: int, end: int) -> Tensor:
-        """A slice."""
+        """A slice of the batch."""
         return value[start:end]
 
     def with_unit(self, value: Tensor, other: Tensor, unit: int) -> Tensor:
-        """The second dimension holds units."""
+        """A copy of `value` with the unit from `other`; the second dimension holds units."""
         copy = value.clone()
         copy[:, unit] = other[:, unit]
         return copy
 
     def updated(self, layer: nn.Module, output: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """Of a linear layer the part that comes from the units that differ."""
+        """The output for `after`; a linear layer only adds what comes from units that differ."""
         if not isinstance(layer, nn.Linear):
             changed: Tensor = layer(after)
             return changed

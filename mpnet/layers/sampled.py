@@ -173,7 +173,7 @@ class _Sampled(LayerFamily):
         return value[:, start:end]
 
     def with_unit(self, value: Tensor, other: Tensor, unit: int) -> Tensor:
-        """The third dimension holds units."""
+        """A copy of `value` with the unit from `other`; the third dimension holds units."""
         copy = value.clone()
         copy[:, :, unit] = other[:, :, unit]
         return copy
@@ -188,7 +188,7 @@ class _Sampled(LayerFamily):
         return Prediction(p.mean(0), p.var(0) if len(p) > 1 else None)
 
     def posteriors(self, network: nn.Module) -> list[Posterior]:
-        """Of every drawn or fixed weight, and of plain heads."""
+        """The posteriors of drawn and fixed weights, and of plain heads."""
         own = (
             Posterior(path, m.mean.detach(), *_rho_and_var(m))
             for path, m in network.named_modules()

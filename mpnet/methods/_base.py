@@ -32,7 +32,7 @@ class Protection(NamedTuple):
         holds: whether the "lowest" or the "highest" values hold tightest.
         limit: the highest value that the method can give a parameter.
         words: what the method says of itself.
-        var: the posterior variances that it follows from, likewise.
+        var: the posterior variances that the values follow from, one flat vector.
     """
 
     name: str

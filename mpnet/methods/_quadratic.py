@@ -36,7 +36,7 @@ class QuadraticMethod(Method):
         return list(self.network.trunk_parameters())
 
     def trunk_vector(self) -> Tensor:
-        """All of them in one flat vector."""
+        """The parameters that all tasks share, in one flat vector."""
         return parameters_to_vector(self.trunk())
 
     def penalty(self, t: int) -> Tensor:
@@ -45,7 +45,7 @@ class QuadraticMethod(Method):
 
     @torch.no_grad()
     def add_penalty_gradient(self, t: int) -> None:
-        """In closed form."""
+        """Add the gradient of the springs in closed form."""
         trunk = self.trunk()
         vectors = (by_parameter(flat, trunk) for flat in (self.importance, self.anchor))
         for parameter, importance, anchor in zip(trunk, *vectors, strict=True):

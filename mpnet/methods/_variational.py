@@ -61,7 +61,7 @@ class VariationalMethod(Method):
         return gaussian_parameters(self.network.trunk)
 
     def heads(self, t: int) -> list[GaussianParameter]:
-        """Those of the heads trained at task `t`."""
+        """The Gaussian parameters of the heads trained at task `t`."""
         parts = (self.network.heads[i] for i in self.training_tasks(t))
         return [g for part in parts for g in gaussian_parameters(part)]
 
@@ -75,12 +75,12 @@ class VariationalMethod(Method):
         return of_trunk + total_kl(self.heads(t), self.tau_0)
 
     def add_penalty_gradient(self, t: int) -> None:
-        """In closed form; a natural step has the KL's gradient of rho in it."""
+        """Add the KL's gradient in closed form; a natural step has that of rho in it."""
         add_kl_gradient(self.trunk(), self.trunk_tau(), of_rho=not self.is_natural)
         add_kl_gradient(self.heads(t), self.tau_0, of_rho=not self.is_natural)
 
     def trained_parameters(self, t: int) -> list[nn.Parameter]:
-        """Without the rhos where they move by natural steps."""
+        """What the optimiser may move: no rhos where they move by natural steps."""
         parameters = super().trained_parameters(t)
         if not self.is_natural:
             return parameters
@@ -88,7 +88,7 @@ class VariationalMethod(Method):
         return [p for p in parameters if id(p) not in rhos]
 
     def move_otherwise(self, t: int) -> None:
-        """Natural steps of the variances, at the weight tau_0 of the KL for all of them.
+        """Take natural steps of the variances, at the weight tau_0 of the KL for all of them.
 
         With a tau of its own a weight's precision would grow by 2 g / tau in every task, in a
         unit of its own: PPBI's freest weights, at 1e-12, end as the most certain ones and what

@@ -22,7 +22,7 @@ class ScaleMixture(NamedTuple):
     wide_share: float
 
     def log_density(self, weights: Tensor) -> Tensor:
-        """Of every single weight."""
+        """The log-density of every single weight."""
         wide = _log_normal(weights, self.log_sigma_wide) + math.log(self.wide_share)
         narrow = _log_normal(weights, self.log_sigma_narrow) + math.log1p(-self.wide_share)
         return torch.logaddexp(wide, narrow)
@@ -52,8 +52,8 @@ class BayesByBackprop(Method):
         network: of layers "sampled".
         tau: weight of the KL.
         log_sigma_wide: log sigma_1 of the prior; the UCB paper searches 0, -1, -2.
-        log_sigma_narrow: log sigma_2; it searches -6, -7, -8.
-        wide_share: pi, the weight of the first; it searches .25, .5, .75.
+        log_sigma_narrow: log sigma_2 of the prior; the UCB paper searches -6, -7, -8.
+        wide_share: pi, the weight of sigma_1 in the prior; the UCB paper searches .25, .5, .75.
     """
 
     family = "sampled"
@@ -76,7 +76,7 @@ class BayesByBackprop(Method):
         return gaussian_weights(self.network.trunk)
 
     def trained_weights(self, t: int) -> list[GaussianWeight]:
-        """Those of the trunk and of the head in training."""
+        """The weights of the trunk and of the head in training."""
         return [*self.trunk(), *gaussian_weights(self.network.heads[t])]
 
     def penalty(self, t: int) -> Tensor:
@@ -92,7 +92,7 @@ class BayesByBackprop(Method):
 
     @torch.no_grad()
     def add_penalty_gradient(self, t: int) -> None:
-        """In closed form: of log q, at fixed noise, only -log sigma depends on what is trained."""
+        """Add the gradient in closed form; of log q, at fixed noise, only -log sigma has one."""
         for member in self.trained_weights(t):
             sigma, noise = member.sigma, member.noise
             on_mean, on_sigma = torch.zeros_like(sigma), torch.zeros_like(sigma)

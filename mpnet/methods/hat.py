@@ -56,11 +56,11 @@ class HardAttention(Method):
         network.layers.attention = self.attention
 
     def begin_batch(self, progress: Progress) -> None:
-        """Steeper from batch to batch, anew in every epoch."""
+        """Make the gates steeper from batch to batch, anew in every epoch."""
         self.slope = 1 / self.s_max + (self.s_max - 1 / self.s_max) * progress.epoch
 
     def gates(self, t: int) -> Tensor:
-        """Of all units, flat: sigmoid(s e), with the gradient of s_max sigmoid(e)."""
+        """The gates of all units, flat: sigmoid(s e), with the gradient of s_max sigmoid(e)."""
         embedding = self.embeddings[t]
         slope = self.slope if self.network.training else self.s_max
         corrected = self.s_max * embedding.sigmoid()

@@ -11,5 +11,5 @@ class JointTraining(VariationalMethod):
     """Goes on from the last task's weights: "sequentially, but jointly with previous tasks"."""
 
     def training_tasks(self, t: int) -> Sequence[int]:
-        """All so far."""
+        """All tasks so far."""
         return range(t + 1)

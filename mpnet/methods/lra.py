@@ -32,11 +32,11 @@ class LearningRateAdaptation(VariationalMethod):
         variance_rate: part of the way that a natural step goes.
         rho_learning_rate: Adam's for rho in the first task; later ones keep its ratio.
         measure: see `importance.Map`.
-        scale: likewise.
-        guard: likewise.
-        accumulate: likewise.
+        scale: see `importance.Map`.
+        guard: see `importance.Map`.
+        accumulate: see `importance.Map`.
         alpha_max: rate of the most uncertain parameter; the paper searches 1e-5 to 1e-3.
-        alpha_min: rate of the most certain one.
+        alpha_min: rate of the most certain parameter.
     """
 
     alpha: Tensor
@@ -87,6 +87,6 @@ class LearningRateAdaptation(VariationalMethod):
         self.alpha.copy_(learning_rates(self.uncertainty, self.alpha_min, self.alpha_max))
 
     def protection(self) -> Protection:
-        """alpha."""
+        """The protection by alpha, the rate of each parameter."""
         _, var = self.trunk_posterior()
         return Protection("alpha", self.alpha, "lowest", self.alpha_max, _WORDS, var)

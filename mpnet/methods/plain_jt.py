@@ -12,5 +12,5 @@ class PlainJointTraining(Method):
     family = "plain"
 
     def training_tasks(self, t: int) -> Sequence[int]:
-        """All so far."""
+        """All tasks so far."""
         return range(t + 1)

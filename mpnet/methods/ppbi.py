@@ -31,11 +31,11 @@ class PerParameterBayesianInference(VariationalMethod):
         variance_rate: part of the way that a natural step goes.
         rho_learning_rate: Adam's for rho; None for the one of the means.
         measure: see `importance.Map`.
-        scale: likewise.
-        guard: likewise.
-        accumulate: likewise.
+        scale: see `importance.Map`.
+        guard: see `importance.Map`.
+        accumulate: see `importance.Map`.
         tau_max: weight of the most certain parameter; the paper searches 1e-7 to 1e-2.
-        tau_min: weight of the most uncertain one.
+        tau_min: weight of the most uncertain parameter.
     """
 
     tau: Tensor
@@ -81,6 +81,6 @@ class PerParameterBayesianInference(VariationalMethod):
             member.set_prior_to_posterior()
 
     def protection(self) -> Protection:
-        """tau."""
+        """The protection by tau, the KL weight of each parameter."""
         _, var = self.trunk_posterior()
         return Protection("tau", self.tau, "highest", self.tau_max, _WORDS, var)

@@ -54,14 +54,14 @@ class SynapticIntelligence(QuadraticMethod):
 
     @torch.no_grad()
     def after_step(self, t: int) -> None:
-        """What the step has lowered the loss by, to first order, weight by weight."""
+        """Add up what the steps have lowered the loss by, to first order, weight by weight."""
         trunk = self.trunk()
         paths = by_parameter(self.path, trunk)
         for parameter, path, (gradient, start) in zip(trunk, paths, self._before, strict=True):
             path.addcmul_(gradient, start.sub_(parameter))
 
     def end_task(self, t: int, examples: Examples) -> None:
-        """Per distance, added up over tasks; a weight that did harm is free rather than repelled.
+        """Add the task's gain per distance; a weight that did harm is free rather than repelled.
 
         The anchor is still where the task has started.
         """

@@ -23,7 +23,7 @@ class UncertaintyGuidedBayes(BayesByBackprop):
         tau: weight of the KL.
         log_sigma_wide: log sigma_1 of the prior.
         log_sigma_narrow: log sigma_2 of the prior.
-        wide_share: pi, the weight of the first.
+        wide_share: pi, the weight of sigma_1 in the prior.
     """
 
     step_sigma: Tensor
@@ -56,7 +56,7 @@ class UncertaintyGuidedBayes(BayesByBackprop):
         return [(mean, part.view_as(mean)) for mean, part in zip(means, parts, strict=True)]
 
     def end_task(self, t: int, examples: Examples) -> None:
-        """The sigmas that the next task starts from."""
+        """Remember the sigmas that the next task starts from."""
         self.step_sigma.copy_(self._trunk_sigma())
 
     @torch.no_grad()

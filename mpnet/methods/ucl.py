@@ -44,7 +44,7 @@ class UncertaintyRegularised(Method):
         beta: weight of the last line; published from 1e-5 (Omniglot) to .03 (permuted MNIST).
         alpha: how firmly the initial weights are held in the first task; published .01 to 5.
         rho_learning_rate: of the sigmas; the optimiser's is for everything else.
-        strength: of all three. The paper divides them by the batch size, which is 256 in its
+        strength: of all three regularisers. The paper divides them by the batch size, 256 in its
             experiments; a number of its own keeps the published beta at any batch size.
     """
 
@@ -85,7 +85,7 @@ class UncertaintyRegularised(Method):
         return self.strength * total
 
     def strengths(self) -> Iterator[Tensor]:
-        """By layer, of every weight: that of the firmer unit it connects, (out, in, 1, ...)."""
+        """Strength of each weight, by layer: of the firmer unit it connects, (out, in, 1, ...)."""
         incoming = self.anchor.new_zeros(1)
         for old in self._remembered():
             n_positions = old.mean.shape[1] // len(incoming)

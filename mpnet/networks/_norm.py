@@ -70,11 +70,11 @@ class PerTaskNorm(TaskNorm):
     separates_tasks = True
 
     def provide(self, n_tasks: int) -> None:
-        """One norm per task."""
+        """Make one norm per task."""
         self.norms.extend(copy.deepcopy(self.norms[0]) for _ in range(n_tasks - 1))
 
     def end_task(self, t: int) -> None:
-        """Where all later tasks start from."""
+        """Let all later tasks start from the norm of task `t`."""
         learnt = self.norms[t].state_dict()
         for later in self.norms[t + 1 :]:
             later.load_state_dict(learnt)

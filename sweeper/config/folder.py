@@ -66,7 +66,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _cells(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Column by column, so that data sets are done one after the other."""
+    """The files of each cell, column by column, so that one data set is done after the other."""
     rows, columns = _files(folder / "rows"), _files(folder / "columns")
     return {f"{row.stem}.{column.stem}": (row, column) for column in columns for row in rows}
 

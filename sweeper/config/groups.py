@@ -23,6 +23,6 @@ def groups_of(space: SearchSpace, paths: Sequence[str]) -> list[Group]:
 
 
 def are_one_apart(a: Group, b: Group) -> bool:
-    """Whether they differ in one value; a path that one of them lacks cannot be held the same."""
+    """Whether two groups differ in one value; a path that one lacks cannot be held the same."""
     first, second = dict(a), dict(b)
     return sum(first[path] != second[path] for path in first.keys() & second.keys()) == 1

@@ -44,8 +44,8 @@ class SweepSettings(_Block):
         resources: per trial.
         concurrency: most trials at once.
         retries: of a trial that crashed (a diverging one would diverge again).
-        checkpoint_epochs: a running trial is saved every so many epochs of a task,
-        checkpoint_minutes: and after this much time.
+        checkpoint_epochs: a running trial is saved every so many epochs of a task.
+        checkpoint_minutes: a running trial is saved after this much time, whatever its epoch.
         keep_runs: which finished runs leave their weights below the storage: those on the "test"
             sets, "all", or "none".
         storage: folder or URI for checkpoints that all nodes see; by default the output folder.

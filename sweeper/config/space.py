@@ -252,7 +252,7 @@ def _check_conditions(space: SearchSpace, where: str, faults: list[str]) -> None
 
 
 def _is_among(value: object, values: Sequence[object]) -> bool:
-    """As a reader means it: true is not 1."""
+    """Whether a value is among others as a reader means it: true is not 1."""
     return any(
         value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
     )

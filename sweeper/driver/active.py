@@ -18,7 +18,7 @@ from sweeper.execution.assignment import (
 )
 from sweeper.execution.storage import forget
 from sweeper.ledger import Asked, Ledger, RerunStage, SearchStage
-from sweeper.results.records import Record, Rerun, TrialRecord
+from sweeper.results.records import FINAL_STATES, Record, Rerun, TrialRecord
 from sweeper.results.selection import empty_groups, reruns, select
 from sweeper.results.texts import counted, group_name
 from sweeper.tracking import Tracking
@@ -70,7 +70,7 @@ class ActiveSweep:
     @property
     def ledger(self) -> Ledger:
         """What is known."""
-        return self.prepared.entry.ledger
+        return self.prepared.opened.ledger
 
     @property
     def n_steps(self) -> int:
@@ -93,8 +93,9 @@ class ActiveSweep:
             self._watch_the_clock()
             if self.most_at_once is not None and self.n_running >= self.most_at_once:
                 return None
-            if asked := self.stage.ask():
-                return self._assigned(asked)
+            with self.ledger.together():
+                if asked := self.stage.ask():
+                    return self._assigned(asked)
             if self.n_running or self._is_halted:
                 return None
             self._advance()
@@ -133,14 +134,14 @@ class ActiveSweep:
         self.stage.settle()
 
     def _opened_tracking(self) -> Tracking:
-        entry, sweep = self.prepared.entry, self.sweep
+        opened, sweep = self.prepared.opened, self.sweep
         try:
             return tracking.open_sweep(
                 self.prepared.uri,
                 sweep.name,
                 self.ledger.sweep_id,
                 f"sweep {sweep.name}",
-                entry.outbox,
+                opened.outbox,
                 {"sweeper.stage": "sweep"},
                 {"sweep": sweep.blocks.get("sweep") or {}, "run": dict(sweep.run)},
                 {"sweep.yaml": sweep.text},
@@ -203,7 +204,7 @@ class ActiveSweep:
 
     @property
     def code(self) -> int:
-        """For the shell: 1 if a sweep came to nothing."""
+        """The exit code of this sweep: 1 if it came to nothing."""
         return 0 if self.has_reruns or not self.sweep.select.top else 1
 
     # From what the ledger asks to what a worker is told
@@ -237,7 +238,7 @@ class ActiveSweep:
     def _surroundings(self) -> Surroundings:
         settings = self.sweep.settings
         return Surroundings(
-            storage=self.prepared.entry.storage,
+            storage=self.prepared.opened.storage,
             tracking=self.tracking,
             checkpoint_epochs=settings.checkpoint_epochs,
             checkpoint_minutes=settings.checkpoint_minutes,
@@ -252,6 +253,13 @@ class ActiveSweep:
 
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         """Write down how a trial ended; gives what is known of it then."""
+        with self.ledger.together():
+            record = self._written(assignment, outcome)
+        if record.state in FINAL_STATES:
+            forget(assignment.storage, assignment.key)  # the ledger has what came of it
+        return record
+
+    def _written(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         stage, number = self.stage, assignment.number
         assert stage is not None
         if "outcome" in outcome:
@@ -259,14 +267,11 @@ class ActiveSweep:
         elif "failure" in outcome:
             stage.fail(number, outcome["failure"])
         elif "crash" in outcome:
-            if stage.crash(number, outcome["crash"], self.sweep.settings.retries):
-                return stage.record(number)
+            stage.crash(number, outcome["crash"], self.sweep.settings.retries)
         elif "halt" in outcome or self.is_out_of_time:
             stage.release(number)
-            return stage.record(number)
         else:
             stage.stop(number, f"stopped by the scheduler at step {outcome.get('step', 0)}")
-        forget(assignment.storage, assignment.key)  # the ledger has what came of it
         return stage.record(number)
 
 

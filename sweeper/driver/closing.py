@@ -26,7 +26,7 @@ def close(active: ActiveSweep) -> Closed:
 
     assert active.tracking is not None
     active.settle()
-    ledger, folder = active.ledger, active.prepared.entry.folder
+    ledger, folder = active.ledger, active.prepared.opened.folder
     trials, tests = ledger.trial_records(), ledger.rerun_records()
     facts = facts_of(active.sweep, trials, tests)
     report = render(facts, {**environment(), "command": active.command})
@@ -35,7 +35,7 @@ def close(active: ActiveSweep) -> Closed:
     tracking.close_sweep(active.tracking, "FINISHED", _headline(facts), tags, report.files)
     ledger.places = places = _places(active)
     if n_undelivered := tracking.deliver_outbox(active.tracking):
-        outbox = active.prepared.entry.outbox
+        outbox = active.prepared.opened.outbox
         text = f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"
         return Closed(facts, [*places, text])
     return Closed(facts, places)
@@ -60,7 +60,7 @@ def _headline(facts: Facts) -> dict[str, float]:
 
 
 def _places(active: ActiveSweep) -> list[str]:
-    folder = active.prepared.entry.folder
+    folder = active.prepared.opened.folder
     lines = [f"report:  {folder / 'report.html'}"]
     if command := tracking.ui_command(active.prepared.uri):
         lines.append(f"MLflow:  {shell_command(*command)}")

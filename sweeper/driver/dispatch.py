@@ -68,7 +68,7 @@ def _folder(trial: Trial) -> str:
 
 
 class _NotPickled:
-    """Of the driver alone: Tune pickles all it is given, for a restore that never comes."""
+    """A part of the driver alone; Tune pickles all it is given, for a restore that never comes."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -92,13 +92,13 @@ class _Questions(_NotPickled, Searcher):
         return str(Searcher.FINISHED) if self._queue.is_over else None
 
     def on_trial_complete(self, trial_id: str, *args: Any, **kwargs: Any) -> None:
-        """Nothing: `_Answers` is told the same, with the trial itself."""
+        """Do nothing: `_Answers` is told the same, with the trial itself."""
 
     def save(self, checkpoint_path: str) -> None:
-        """Nothing: the ledger is what a sweep is resumed from."""
+        """Do nothing: the ledger is what a sweep is resumed from."""
 
     def restore(self, checkpoint_path: str) -> None:
-        """Nothing, likewise."""
+        """Do nothing: there is nothing that was saved."""
 
 
 class _Answers(_NotPickled, tune.Callback):
@@ -177,11 +177,11 @@ class _Schedulers(_NotPickled, FIFOScheduler):
         return self._by_sweep[assignment.sweep]
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
-        """Hand on."""
+        """Tell the scheduler of its sweep."""
         self._scheduler(trial).on_trial_add(tune_controller, trial)
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
-        """Hand on."""
+        """Tell the scheduler of its sweep."""
         self._scheduler(trial).on_trial_error(tune_controller, trial)
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
@@ -194,11 +194,11 @@ class _Schedulers(_NotPickled, FIFOScheduler):
     def on_trial_complete(
         self, tune_controller: Any, trial: Trial, result: dict[str, Any]
     ) -> None:
-        """Hand on."""
+        """Tell the scheduler of its sweep."""
         self._scheduler(trial).on_trial_complete(tune_controller, trial, result)
 
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
-        """Hand on."""
+        """Tell the scheduler of its sweep."""
         self._scheduler(trial).on_trial_remove(tune_controller, trial)
 
 

@@ -14,12 +14,12 @@ from sweeper.driver.active import ActiveSweep
 from sweeper.driver.closing import Closed, close, interrupt
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
-    Entry,
+    OpenedSweep,
     Options,
     PreparedSweep,
     check_begun,
-    entries_of,
     only_driver,
+    opened_sweeps,
     prepare,
 )
 from sweeper.driver.sweep_queue import SweepQueue
@@ -41,16 +41,16 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
         SweepError: before anything has started, with the faults of all.
     """
     with only_driver(options.folder):
-        entries = entries_of(sweeps, options)
-        check_begun(entries, options)
-        left = [e for e in entries if options.plan_only or not e.is_finished]
+        every = opened_sweeps(sweeps, options)
+        check_begun(every, options)
+        left = [e for e in every if options.plan_only or not e.is_finished]
         if not left:
-            _show_finished(entries, options, console)
+            _show_finished(every, options, console)
         prepared = _all_prepared(left, options, console)
         if options.plan_only:
             _show_plans(_planned(prepared, options, console), 0, console)
             return 0
-        code = _Launch(prepared, options, console).run(len(entries) - len(left)) if left else 0
+        code = _Launch(prepared, options, console).run(len(every) - len(left)) if left else 0
         if options.is_table and code != INTERRUPTED:
             from sweeper.report.table1.writing import write  # seconds: not at the start
 
@@ -60,50 +60,50 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
 
 def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     """What the ledgers say, while sweeps run or after them."""
-    entries = entries_of(sweeps, options)
+    every = opened_sweeps(sweeps, options)
     if options.is_folder:
-        print_lines(console, [_status(entry) for entry in entries])
+        print_lines(console, [_status(opened) for opened in every])
         return 0
-    entry = entries[0]
-    if not entry.ledger.has_begun:
+    opened = every[0]
+    if not opened.ledger.has_begun:
         raise SweepError(
             f"{options.folder}: must be the folder of a sweep, but none has begun there."
         )
-    trials, tests = entry.ledger.trial_records(), entry.ledger.rerun_records()
-    show_outcome(console, facts_of(entry.ledger.sweep, trials, tests))
+    trials, tests = opened.ledger.trial_records(), opened.ledger.rerun_records()
+    show_outcome(console, facts_of(opened.ledger.sweep, trials, tests))
     return 0
 
 
-def _status(entry: Entry) -> str:
-    if not entry.ledger.has_begun:
-        return f"{entry.sweep.name}: not begun"
-    trials, tests = entry.ledger.trial_records(), entry.ledger.rerun_records()
+def _status(opened: OpenedSweep) -> str:
+    if not opened.ledger.has_begun:
+        return f"{opened.sweep.name}: not begun"
+    trials, tests = opened.ledger.trial_records(), opened.ledger.rerun_records()
     n_done = sum(record.state in FINAL_STATES for record in trials)
-    started = entry.ledger.sweep
+    started = opened.ledger.sweep
     state = f"{n_done} of {started.n_trials} trials done"
-    state = "finished" if entry.is_finished else state
+    state = "finished" if opened.is_finished else state
     return f"[{state}] {headline(facts_of(started, trials, tests))}"
 
 
-def _show_finished(entries: Sequence[Entry], options: Options, console: Console) -> None:
+def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Console) -> None:
     """Say so, and change nothing."""
     if options.is_folder:
         text = "All of these sweeps are finished; nothing was changed."
         console.print(text, style="green")
         return
     console.print("This sweep is finished; nothing was changed.", style="green")
-    show_status([entries[0].sweep], options, console)
-    print_lines(console, entries[0].ledger.places)
+    show_status([every[0].sweep], options, console)
+    print_lines(console, every[0].ledger.places)
 
 
 def _all_prepared(
-    entries: Sequence[Entry], options: Options, console: Console
+    every: Sequence[OpenedSweep], options: Options, console: Console
 ) -> list[PreparedSweep]:
     prepared, faults = [], dict[str, None]()
-    is_hidden = len(entries) < 2
-    for entry in track(entries, "checking", console=console, transient=True, disable=is_hidden):
+    is_hidden = len(every) < 2
+    for opened in track(every, "checking", console=console, transient=True, disable=is_hidden):
         try:
-            prepared.append(prepare(entry, options))
+            prepared.append(prepare(opened, options))
         except SweepError as error:
             faults |= dict.fromkeys(str(error).splitlines())
     if faults and options.is_folder:
@@ -150,7 +150,7 @@ class _Launch:
         return self._told(queue)
 
     def _started(self, n_done: int) -> tuple[ModuleType, ModuleType, list[Plan]]:
-        """Side by side: Ray's processes, a few steps of training, the imports of Tune, MLflow."""
+        """Start Ray, measure a few steps and import Tune and MLflow, all side by side."""
         with importing(), ThreadPoolExecutor(2) as pool:
             modules = pool.submit(_imported, self.prepared[0].uri)
             plans = pool.submit(_planned, self.prepared, self.options, self.console)

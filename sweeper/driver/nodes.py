@@ -41,7 +41,7 @@ def faults(needs: Needs) -> list[str]:
 
 
 def _working_nodes() -> list[dict[str, Any]]:
-    """Those that can be given a trial."""
+    """The nodes that can be given a trial."""
     return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
 
 
@@ -66,7 +66,7 @@ def _answer(task: "ray.ObjectRef[Any]") -> list[str]:
 
 
 def _look(needs: Needs, marks: dict[str, str]) -> list[str]:
-    """On the node itself."""
+    """What is wrong with the node on which this runs."""
     from sweeper import tracking
     from sweeper.driver import binding
 
@@ -76,6 +76,6 @@ def _look(needs: Needs, marks: dict[str, str]) -> list[str]:
         for key, place in needs.places.items()
         if not storage.is_marked(place, marks[key])
     ]
-    if wrong := tracking.fault(needs.uri):
+    if wrong := tracking.tracking_fault(needs.uri):
         found.append(f"sweep.tracking_uri: {wrong}")
     return [*found, *binding.data_faults(needs.configurations)]

@@ -43,13 +43,13 @@ class Plan:
 
     @property
     def device_seconds(self) -> float:
-        """Of all trials and reruns together."""
+        """The device time of all trials and reruns together."""
         rerun_seconds = self.seconds / self.sweep.settings.repeats
         return self.left * self.seconds + self.sweep.n_reruns * rerun_seconds
 
     @property
     def wall_seconds(self) -> float:
-        """As if all trials took the same, and nothing else ran."""
+        """The time from now, if all trials take the same and nothing else runs."""
         waves = -(-self.left // self.at_once) * self.seconds
         again = -(-self.sweep.n_reruns // self.at_once) * self.seconds
         return waves + again / self.sweep.settings.repeats
@@ -74,7 +74,7 @@ def most_at_once(prepared: PreparedSweep, n_sweeps: int) -> int | None:
 
 def plan_of(prepared: PreparedSweep, n_sweeps: int, where: str, spend: float) -> Plan:
     """What will be done, and what it will take, found out in `spend` seconds or a little more."""
-    ledger = prepared.entry.ledger
+    ledger = prepared.opened.ledger
     records = ledger.trial_records() if ledger.has_begun else []
     n_over = sum(record.state in FINAL_STATES for record in records)
     seconds, source = _cost(prepared, finished(records), spend)
@@ -113,7 +113,7 @@ def plan_table(plan: Plan) -> Table:
     table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{counted(plan.at_once, 'trial')} at once, each with {given}")
     table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
-    table.add_row("files", Text(str(plan.prepared.entry.folder)))
+    table.add_row("files", Text(str(plan.prepared.opened.folder)))
     table.add_row("MLflow", Text(plan.prepared.uri))
     return table
 

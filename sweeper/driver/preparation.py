@@ -46,7 +46,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Entry:
+class OpenedSweep:
     """A sweep and its ledger, which is opened once and handed on."""
 
     sweep: Sweep
@@ -54,17 +54,17 @@ class Entry:
 
     @property
     def folder(self) -> Path:
-        """For the files of this sweep."""
+        """The folder of this sweep's files."""
         return self.ledger.folder
 
     @property
     def outbox(self) -> Path:
-        """Where records wait while MLflow is away."""
+        """The folder where records wait while MLflow is away."""
         return self.folder / "outbox"
 
     @property
     def storage(self) -> str:
-        """For what trials save; by default in the output folder."""
+        """The folder or URI for what trials save; by default in the output folder."""
         return storage.storage_of(self.sweep.settings.storage, self.folder)
 
     @property
@@ -90,7 +90,7 @@ class PreparedSweep:
         share: what each trial is given.
     """
 
-    entry: Entry
+    opened: OpenedSweep
     uri: str
     configurations: Sequence[Any]
     share: Share
@@ -98,7 +98,7 @@ class PreparedSweep:
     @property
     def sweep(self) -> Sweep:
         """What is asked for."""
-        return self.entry.sweep
+        return self.opened.sweep
 
 
 @contextmanager
@@ -116,49 +116,51 @@ def only_driver(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def entries_of(sweeps: Sequence[Sweep], options: Options) -> list[Entry]:
+def opened_sweeps(sweeps: Sequence[Sweep], options: Options) -> list[OpenedSweep]:
     """Each sweep with its ledger, which is read here and nowhere else."""
     folder = options.folder.resolve()
     places = [folder / sweep.name if options.is_folder else folder for sweep in sweeps]
-    return [Entry(s, Ledger(place)) for s, place in zip(sweeps, places, strict=True)]
+    return [OpenedSweep(s, Ledger(place)) for s, place in zip(sweeps, places, strict=True)]
 
 
-def check_begun(entries: Sequence[Entry], options: Options) -> None:
+def check_begun(every: Sequence[OpenedSweep], options: Options) -> None:
     """What was begun is gone on with only when asked for, and only if it is the same.
 
     Raises:
         SweepError: what is there does not go with what is asked for.
     """
-    begun = [entry for entry in entries if entry.ledger.has_begun]
+    begun = [opened for opened in every if opened.ledger.has_begun]
     wants_old = options.resume or options.select_only
     if wants_old and not begun:
         raise SweepError(f"{options.folder}: there must be a sweep to go on with, but is none.")
-    faults = [text for entry in begun if (text := _changed(entry))]
+    faults = [text for opened in begun if (text := _changed(opened))]
     if not faults and not wants_old and not options.plan_only:
-        faults = [_in_the_way(begun, entries, options)]
+        faults = [_in_the_way(begun, every, options)]
     if any(faults):
         raise SweepError("\n".join(filter(None, faults)))
 
 
-def _changed(entry: Entry) -> str:
-    if changed := difference(entry.ledger.sweep, entry.sweep):
+def _changed(opened: OpenedSweep) -> str:
+    if changed := difference(opened.ledger.sweep, opened.sweep):
         return (
-            f"{entry.folder}: a sweep must stay as it was started (more trials or hours are "
+            f"{opened.folder}: a sweep must stay as it was started (more trials or hours are "
             f"welcome), but has changed:\n{changed}\n"
             "Undo the change, or start another sweep with another --output."
         )
     return ""
 
 
-def _in_the_way(begun: Sequence[Entry], entries: Sequence[Entry], options: Options) -> str:
+def _in_the_way(
+    begun: Sequence[OpenedSweep], every: Sequence[OpenedSweep], options: Options
+) -> str:
     """Why a new start is not possible; a finished sweep is shown, not started again."""
     if options.is_folder:
-        is_free = not begun or all(entry.is_finished for entry in entries)
-        what = f"{len(begun)} of {len(entries)} sweeps are there"
+        is_free = not begun or all(opened.is_finished for opened in every)
+        what = f"{len(begun)} of {len(every)} sweeps are there"
     else:
-        n_left = sum(entry.ledger.search(entry.sweep).n_left for entry in begun)
+        n_left = sum(opened.ledger.search(opened.sweep).n_left for opened in begun)
         is_free = n_left == 0
-        what = f"one with {n_left} of {entries[0].sweep.n_trials} trials to go is there"
+        what = f"one with {n_left} of {every[0].sweep.n_trials} trials to go is there"
     if is_free:
         return ""
     return (
@@ -167,39 +169,39 @@ def _in_the_way(begun: Sequence[Entry], entries: Sequence[Entry], options: Optio
     )
 
 
-def prepare(entry: Entry, options: Options) -> PreparedSweep:
+def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     """Bind the sweep, look for data, resources, storage and MLflow.
 
     Raises:
         SweepError: with all that was found.
     """
-    uri = _tracking_uri(entry, options.folder.resolve())
+    uri = _tracking_uri(opened, options.folder.resolve())
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)
     try:
-        configurations = binding.check(entry.sweep)
+        configurations = binding.check(opened.sweep)
     except SweepError as error:
         faults.append(str(error))
     try:
-        share = _share_of(entry.sweep, options.address)
+        share = _share_of(opened.sweep, options.address)
     except SweepError as error:
         faults.append(str(error))
-    faults += _faults_of_places(entry, uri)
+    faults += _faults_of_places(opened, uri)
     if options.address is not None and not faults:
-        places = {"sweep.storage": entry.storage, "--output": str(entry.folder)}
+        places = {"sweep.storage": opened.storage, "--output": str(opened.folder)}
         faults += nodes.faults(nodes.Needs(places, uri, configurations))
     if faults:
         raise SweepError("\n".join(faults))
-    return PreparedSweep(entry, uri, configurations, share)
+    return PreparedSweep(opened, uri, configurations, share)
 
 
-def _faults_of_places(entry: Entry, uri: str) -> Iterator[str]:
-    for folder in entry.sweep.settings.warm_start:
+def _faults_of_places(opened: OpenedSweep, uri: str) -> Iterator[str]:
+    for folder in opened.sweep.settings.warm_start:
         if not (Path(folder) / JOURNAL).exists():
             yield f"sweep.warm_start: {folder}: must be the folder of a sweep."
-    if wrong := storage.fault(entry.storage):
+    if wrong := storage.storage_fault(opened.storage):
         yield f"sweep.storage: {wrong}"
-    if wrong := tracking.fault(uri):
+    if wrong := tracking.tracking_fault(uri):
         yield f"sweep.tracking_uri: {wrong}"
 
 
@@ -212,7 +214,7 @@ def _share_of(sweep: Sweep, address: str | None) -> Share:
     return replace(cluster.share(asked, most, cluster.nodes()), can_grow=most is None)
 
 
-def _tracking_uri(entry: Entry, folder: Path) -> str:
-    """Of MLflow: where a sweep that has begun has its runs; else as asked for, or a new file."""
-    asked = entry.sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-    return entry.ledger.tracking_uri or asked or f"sqlite:///{folder / 'mlflow.db'}"
+def _tracking_uri(opened: OpenedSweep, folder: Path) -> str:
+    """The MLflow store of what has begun; else the one asked for, or a new file."""
+    asked = opened.sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    return opened.ledger.tracking_uri or asked or f"sqlite:///{folder / 'mlflow.db'}"

@@ -182,7 +182,7 @@ class View:
         return table
 
     def _seconds_left(self) -> float | None:
-        """From what was done so far, in expected seconds; None while it is too little to tell."""
+        """The time left, from what was done so far; None while that is too little to tell."""
         running = list(self._running.values())
         begun = sum(self._weight(one.assignment) * one.share for one in running)
         done = self._done + begun

@@ -19,13 +19,13 @@ class Surroundings:
     Args:
         storage: folder or URI below which Tune keeps what trials save.
         tracking: MLflow, or None for no record.
-        checkpoint_epochs: save every so many epochs of a task,
-        checkpoint_minutes: and after this much time.
+        checkpoint_epochs: a trial saves every so many epochs of a task.
+        checkpoint_minutes: a trial saves after this much time, whatever its epoch.
         keep_runs: the stages whose finished runs are kept below the storage.
         report_seconds: least time between reports of epochs; 0 where a scheduler needs them all.
         command: as it was typed.
-        cpu: what each trial is given of a node,
-        gpu: and of its GPUs.
+        cpu: the number of CPUs that each trial is given.
+        gpu: the number of GPUs that each trial is given; may be a fraction.
     """
 
     storage: str
@@ -70,18 +70,18 @@ class Assignment:
 
     @property
     def storage(self) -> str:
-        """Where its stage saves."""
+        """The folder or URI in which its stage saves."""
         return below(self.surroundings.storage, self.stage)
 
     @property
     def kept_below(self) -> str | None:
-        """Where finished runs are kept; None if they are not."""
+        """The folder or URI in which finished runs are kept; None if they are not."""
         is_kept = self.stage in self.surroundings.keep_runs
         return below(self.surroundings.storage, RUNS) if is_kept else None
 
     @property
     def folder(self) -> str:
-        """Where this attempt saves, below the storage; nothing is ever written over."""
+        """The folder of this attempt, below the storage; nothing is ever written over."""
         return f"{self.key}-{self.number:06d}-{self.attempt:03d}"
 
     @property

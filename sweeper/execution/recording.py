@@ -11,7 +11,7 @@ from mpnet.reading import dump_yaml
 from mpnet.results import csv_of
 from sweeper.config.space import Values
 from sweeper.execution.assignment import AnyAssignment
-from sweeper.results.texts import short_names, shown
+from sweeper.results.texts import short_names, short_value
 from sweeper.tracking import Event, RunLog
 
 _LONGEST_REASON = 400
@@ -24,7 +24,7 @@ class Subject:
     Args:
         configuration: of its first seed.
         node: where it runs.
-        resources: that it was given there.
+        resources: that it was given on its node.
         resumed_at: the step that it goes on from; 0 for a new one.
     """
 
@@ -49,17 +49,17 @@ class Recorder:
         return self._log.pending() if self._log else []
 
     def epoch(self, values: Mapping[str, float], step: int) -> None:
-        """What an epoch came to."""
+        """Log what an epoch came to."""
         self._metrics("epoch", values, step)
 
     def task(self, values: Mapping[str, float], step: int) -> None:
-        """What is known after a task, or at the end."""
+        """Log what is known after a task, or at the end."""
         self._metrics(
             "val" if self._subject.assignment.stage == "search" else "test", values, step
         )
 
     def outcome(self, outcome: Mapping[str, Any]) -> None:
-        """What all seeds came to, with all that it takes to run them again."""
+        """Log what all seeds came to, with all that it takes to run them again."""
         n_tasks, seeds = len(outcome["R"][0]), outcome["seeds"]
         last = {**outcome["metrics"], "seconds": outcome["seconds"]}
         self.task(last, n_tasks * len(seeds) + 1)
@@ -68,7 +68,7 @@ class Recorder:
                 self._log.artifact(path, content)
 
     def close(self, status: str, reason: str = "") -> None:
-        """The trial is over, for the time being at least."""
+        """End the run: its trial is over, for the time being at least."""
         if self._log is not None:
             tags = {"sweeper.reason": reason[:_LONGEST_REASON]} if reason else {}
             self._log.close(status, tags)
@@ -125,5 +125,5 @@ def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
 def _run_name(configuration: RunConfig, values: Values) -> str:
     others = {path: value for path, value in values.items() if path != "method.name"}
     names = short_names(others)
-    parts = [f"{names[path]}={shown(value)}" for path, value in others.items()]
+    parts = [f"{names[path]}={short_value(value)}" for path, value in others.items()]
     return " ".join([configuration.method["name"], *parts])

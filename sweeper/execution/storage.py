@@ -19,12 +19,12 @@ RUNS = "runs"  # what is kept of finished ones, below the storage
 
 
 def run_folder(key: str, seed: int) -> str:
-    """Where the finished run of one seed is kept."""
+    """The folder in which the finished run of one seed is kept."""
     return f"{key}-seed{seed}"
 
 
 def storage_of(asked: str | None, folder: Path) -> str:
-    """Where the trials of a sweep save: as asked for, by default in the sweep's own folder."""
+    """The place where a sweep's trials save: as asked for, by default in the sweep's folder."""
     if asked is None:
         return str(folder / "trials")
     return asked if "://" in asked else os.path.abspath(asked)
@@ -36,7 +36,7 @@ def below(place: str, *names: str) -> str:
     return "/".join([path.rstrip("/"), *names]) + mark + options
 
 
-def fault(storage: str) -> str | None:
+def storage_fault(storage: str) -> str | None:
     """What is wrong with a storage, if anything; a small file is written and read."""
     try:
         name = mark(storage)
@@ -111,7 +111,7 @@ def forget(storage: str, key: str) -> None:
 
 
 def copy_folder(source: str, target: str) -> None:
-    """A folder here or elsewhere to another place, over what may be there."""
+    """Copy a folder here or elsewhere to another place, over what may be there."""
     (files, start), (others, end) = _open(source), _open(target)
     others.create_dir(end, recursive=True)
     fs.copy_files(start, end, source_filesystem=files, destination_filesystem=others)
@@ -133,7 +133,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def digest_of_state(folder: Path) -> str:
-    """Of a saved run; empty between two runs. Its size would not do: a full disk leaves holes."""
+    """Digest of a saved run, empty between two. A size would not do: a full disk leaves holes."""
     path = folder / STATE
     if not path.exists():
         return ""
@@ -149,7 +149,7 @@ def _open(storage: str) -> tuple[fs.FileSystem, str]:
 
 
 def _states(storage: str, key: str) -> Iterator[str]:
-    """Newest first."""
+    """The saved states of a configuration, newest first."""
     files, root = _open(storage)
     for folder in sorted(_folders(files, root, f"{key}-"), reverse=True):
         yield from sorted(_folders(files, folder, "checkpoint_"), reverse=True)

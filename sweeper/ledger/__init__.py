@@ -2,7 +2,9 @@
 
 from sweeper.ledger.entries import key_of, key_of_rerun
 from sweeper.ledger.ledger import JOURNAL, Ledger, open_ledger
-from sweeper.ledger.stage import Asked, RerunStage, SearchStage, Stage
+from sweeper.ledger.reruns import RerunStage
+from sweeper.ledger.search import SearchStage
+from sweeper.ledger.stage import Asked, Stage
 
 __all__ = [
     "JOURNAL",

@@ -2,7 +2,9 @@
 
 import json
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,11 +19,13 @@ class JournalFile(BaseJournalBackend):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._lock = path, FileLock(f"{path}.lock")
+        self._threads = threading.RLock()
+        self._file: BinaryIO | None = None  # while several lines are written together
         self._n_read = self._offset = 0  # lines that were given out, and where the next begins
 
     def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
-        """All whole lines from a number on; a line that is being written is not one yet."""
+        """The whole lines from a number on; a line that is being written is not one yet."""
         if log_number_from != self._n_read:
             self._n_read = self._offset = 0
         if not self._path.exists():
@@ -39,15 +43,29 @@ class JournalFile(BaseJournalBackend):
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         """Write lines for good, behind the last whole one."""
         text = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
-        with FileLock(f"{self._path}.lock"), self._path.open("ab+") as file:
-            _drop_half_line(file)
+        with self.together() as file:
             file.write(text.encode())
             file.flush()
-            os.fsync(file.fileno())
+
+    @contextmanager
+    def together(self) -> Iterator[BinaryIO]:
+        """Wait for the disk once for all that is written in this context, not for every line."""
+        with self._threads:
+            if self._file is not None:
+                yield self._file
+                return
+            with self._lock, self._path.open("ab+") as self._file:
+                before = _drop_half_line(self._file)
+                try:
+                    yield self._file
+                finally:
+                    if self._file.tell() > before:
+                        os.fsync(self._file.fileno())
+                    self._file = None
 
 
-def _drop_half_line(file: BinaryIO) -> None:
-    """What a writer that died or had no space left behind would spoil the next line too."""
+def _drop_half_line(file: BinaryIO) -> int:
+    """Remove what a writer that died, or had no space, left of a line; gives the size then."""
     size = end = file.seek(0, os.SEEK_END)
     while end > 0:
         file.seek(end - 1)
@@ -56,4 +74,4 @@ def _drop_half_line(file: BinaryIO) -> None:
         end -= 1
     if end < size:
         file.truncate(end)
-    file.seek(0, os.SEEK_END)
+    return file.seek(0, os.SEEK_END)

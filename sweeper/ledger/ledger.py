@@ -19,8 +19,9 @@ from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.errors import SweepError
 from sweeper.ledger.entries import WARM_START, is_own, rerun_record, trial_record
 from sweeper.ledger.journal import JournalFile
+from sweeper.ledger.reruns import RerunStage
 from sweeper.ledger.samplers import build_sampler, distributions
-from sweeper.ledger.stage import RerunStage, SearchStage
+from sweeper.ledger.search import SearchStage
 from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 
 JOURNAL = "study.journal"
@@ -38,7 +39,8 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._storage = JournalStorage(JournalFile(folder / JOURNAL))
+        journal = JournalFile(folder / JOURNAL)
+        self.together, self._storage = journal.together, JournalStorage(journal)
 
     # The sweep
 
@@ -60,7 +62,7 @@ class Ledger:
 
     @property
     def places(self) -> list[str]:
-        """Where to look at a finished sweep; nothing before its end."""
+        """The lines that say where to look at a finished sweep; none before its end."""
         return list(self._about().get("places", ()))
 
     @places.setter
@@ -69,7 +71,7 @@ class Ledger:
 
     @property
     def tracking_uri(self) -> str | None:
-        """Of MLflow, wherever the environment points now; None before the first trial."""
+        """The MLflow store, wherever the environment points now; None before the first trial."""
         uri = self._about().get("tracking_uri") if self.has_begun else None
         if uri and uri.startswith(_BESIDE):
             return f"sqlite:///{(self.folder.resolve() / uri.removeprefix(_BESIDE)).resolve()}"
@@ -123,11 +125,11 @@ class Ledger:
         return RerunStage(self._study(_TEST, ("acc",)), self._storage, wanted)
 
     def trial_records(self) -> list[TrialRecord]:
-        """All trials of the search, without what other sweeps told it."""
+        """The trials of the search, without what other sweeps told it."""
         return [trial_record(trial) for trial in self._trials(_SEARCH)]
 
     def rerun_records(self) -> list[RerunRecord]:
-        """All reruns on the test sets."""
+        """The reruns on the test sets."""
         return [rerun_record(trial) for trial in self._trials(_TEST)]
 
     def _trials(self, name: str) -> list[FrozenTrial]:

@@ -6,20 +6,17 @@ finds its checkpoint by the key of its values.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from random import Random
 from typing import Any, Generic, TypeVar
 
 import optuna
-from optuna.distributions import IntDistribution
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.config.space import Values
-from sweeper.config.sweep import Sweep
 from sweeper.ledger.entries import (
     ATTEMPT,
     CRASHES,
@@ -29,16 +26,8 @@ from sweeper.ledger.entries import (
     VOID,
     is_own,
     key_of,
-    key_of_rerun,
-    rerun_of,
-    rerun_record,
-    trial_record,
-    values_of,
 )
-from sweeper.ledger.samplers import suggest
-from sweeper.results.records import Record, Rerun, RerunRecord, TrialRecord
-
-_MOST_DUPLICATES = 20  # in a row, before an untried point is taken instead
+from sweeper.results.records import Record, Rerun
 
 What = TypeVar("What", Values, Rerun)
 
@@ -156,7 +145,7 @@ class Stage(ABC, Generic[What]):
     # What came of it
 
     def finish(self, number: int, outcome: Mapping[str, Any]) -> None:
-        """All tasks are done; an objective that is not a number counts as a failure."""
+        """Note that all tasks are done; an objective that is no number counts as a failure."""
         values = [outcome["metrics"].get(metric) for metric in self.objective]
         if any(value is None or not math.isfinite(value) for value in values):
             self.fail(number, f"the objective must be a finite number, but got {values}")
@@ -167,13 +156,13 @@ class Stage(ABC, Generic[What]):
         self._end(number)
 
     def fail(self, number: int, reason: str) -> None:
-        """Failed for good."""
+        """Note that it has failed for good."""
         self._set(number, REASON, reason)
         self.study.tell(number, state=TrialState.FAIL)
         self._end(number)
 
     def stop(self, number: int, reason: str) -> None:
-        """A scheduler stopped it: the sampler may learn from it, but it cannot win."""
+        """Note that a scheduler stopped it: the sampler learns from it, but it cannot win."""
         self._set(number, REASON, reason)
         self.study.tell(number, state=TrialState.PRUNED)
         self._end(number)
@@ -196,7 +185,7 @@ class Stage(ABC, Generic[What]):
         self._over.add(self._running.pop(number))
 
     def _give_back(self, number: int) -> None:
-        """As if it had never been asked for."""
+        """Undo that it was ever asked for."""
         self._set(number, VOID, True)
         self._storage.set_trial_state_values(self._id(number), TrialState.FAIL)
 
@@ -230,104 +219,6 @@ class Stage(ABC, Generic[What]):
 
     def _set(self, number: int, name: str, value: Any) -> None:
         self._storage.set_trial_user_attr(self._id(number), name, value)
-
-
-class SearchStage(Stage[Values]):
-    """The search on validation data: points to begin with, a grid, or what a sampler draws."""
-
-    def __init__(self, study: optuna.Study, storage: BaseStorage, sweep: Sweep) -> None:
-        super().__init__(study, storage, sweep.objective)
-        self.sweep, self.space = sweep, sweep.space
-        self._n_duplicates = 0
-        grid = sweep.space.points() if sweep.settings.sampler == "grid" else ()
-        self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
-
-    @property
-    def n_wanted(self) -> int:
-        """The trials that were asked for, or those there are once patience has ended."""
-        return len(self._over) if self._has_waited() else self.sweep.n_trials
-
-    def _has_waited(self) -> bool:
-        patience = self.sweep.settings.patience
-        if patience is None or len(self._values) <= patience:
-            return False
-        return max(self._values[-patience:]) <= max(self._values[:-patience])
-
-    def _new(self) -> Asked[Values] | None:
-        """A planned point, or one of the sampler's; a point is tried once."""
-        while True:
-            planned = next((p for p in self._planned if not self._is_tried(key_of(p))), None)
-            if planned is not None:
-                self.study.enqueue_trial(planned)
-            trial = self.study.ask()
-            values = suggest(self.space, trial)
-            key = key_of(values)
-            if not self._is_tried(key):
-                self._n_duplicates = 0
-                return self._started(trial.number, key, values)
-            self._give_back(trial.number)
-            self._n_duplicates += 1
-            if self._n_duplicates >= _MOST_DUPLICATES:
-                self._planned = self._untried()
-
-    def _untried(self) -> Iterator[Values]:
-        """A space that the sampler has narrowed down too far: the next point in order, or any.
-
-        A space without end has such points too: where no other path exists, a choice is a point.
-        """
-        points = self.space.points() if self.space.size is not None else self._drawn()
-        yield next(point for point in points if not self._is_tried(key_of(point)))
-
-    def _drawn(self) -> Iterator[Values]:
-        random = Random(self.sweep.settings.seed + len(self.study.get_trials(deepcopy=False)))
-        while True:
-            yield self.space.drawn(random)
-
-    def _is_whole(self, trial: FrozenTrial) -> bool:
-        return not self.space.faults(trial.params)
-
-    def _what(self, trial: FrozenTrial) -> Values:
-        return values_of(trial)
-
-    def record(self, number: int) -> TrialRecord:
-        """What is known of one trial."""
-        return trial_record(self._trial(number))
-
-
-class RerunStage(Stage[Rerun]):
-    """Reruns on the test sets: those wanted, and those that an earlier selection has begun."""
-
-    def __init__(self, study: optuna.Study, storage: BaseStorage, wanted: Sequence[Rerun]) -> None:
-        super().__init__(study, storage, ("acc",))  # nothing is sought here
-        self.wanted = tuple(wanted)
-
-    @property
-    def n_wanted(self) -> int:
-        """All that were ever begun, and those to come."""
-        asked = {key_of_rerun(rerun) for rerun in self.wanted}
-        return len(asked | self._over | {*self._running.values(), *self._begun.values()})
-
-    def _new(self) -> Asked[Rerun] | None:
-        rerun = next(one for one in self.wanted if not self._is_tried(key_of_rerun(one)))
-        # In one line: a rerun that had been asked for without its values would be none.
-        trial = optuna.create_trial(
-            state=TrialState.RUNNING,
-            params=asdict(rerun),
-            distributions=dict.fromkeys(asdict(rerun), IntDistribution(0, 2**31)),
-        )
-        self.study.add_trial(trial)
-        number = len(self.study.get_trials(deepcopy=False)) - 1
-        return self._started(number, key_of_rerun(rerun), rerun)
-
-    def _is_whole(self, trial: FrozenTrial) -> bool:
-        return trial.params.keys() == {"configuration", "seed"}
-
-    def _what(self, trial: FrozenTrial) -> Rerun:
-        return rerun_of(trial)
-
-    def record(self, number: int) -> RerunRecord:
-        """What is known of one rerun."""
-        return rerun_record(self._trial(number))
 
 
 def _end_of(trial: FrozenTrial) -> tuple[bool, datetime, int]:

@@ -44,7 +44,7 @@ def svg(figure: Figure) -> str:
 
 
 def _places(pairs: Sequence[Pair]) -> list[float]:
-    """Row by row, half a row more where another first group begins."""
+    """The place of each row, half a row further where another first group begins."""
     places, place = [], -1.0
     for number, pair in enumerate(pairs):
         is_new = number > 0 and pair.first != pairs[number - 1].first

@@ -1,4 +1,4 @@
-"""From facts to text: tables for the page, the page itself, Markdown and CSV."""
+"""The facts as text: tables for the page, the page itself, Markdown and CSV."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import plotly.offline
 
 from sweeper.report import forest, run_figures, search_figures
 from sweeper.report.table1.paper import cells_of, departures
-from sweeper.report.templates import environment, file_text
+from sweeper.report.templates import file_text, jinja_environment
 from sweeper.results import texts
 from sweeper.results.comparison import compare
 from sweeper.results.facts import Facts, mean_matrix, over_seeds
@@ -19,7 +19,7 @@ _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
 _N_COMMANDS = 3  # of the best trials
 
 
-class Column(NamedTuple):
+class Heading(NamedTuple):
     """A head: its label, what it says when pointed at, and whether words stand below it."""
 
     label: str
@@ -27,7 +27,7 @@ class Column(NamedTuple):
     is_words: bool
 
 
-class Entry(NamedTuple):
+class SortableCell(NamedTuple):
     """A cell of a sortable table: what is read, and by what it is sorted."""
 
     text: str
@@ -44,7 +44,7 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
         *(search_figures.sensitivity(facts, metric) for metric in metrics),
     ]
     return (
-        environment()
+        jinja_environment()
         .get_template("page.html")
         .render(
             **_context(facts, about),
@@ -67,10 +67,10 @@ def differences(facts: Facts) -> str:
 
 
 def markdown(facts: Facts, about: Mapping[str, str]) -> str:
-    """The same without pictures."""
+    """The page as Markdown, without pictures."""
     rows = [[entry.text for entry in _row(facts, p, t)] for p, t in enumerate(_listed(facts))]
     R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
-    template = environment().get_template("page.md")
+    template = jinja_environment().get_template("page.md")
     return template.render(**_context(facts, about), rows=rows, R=R)
 
 
@@ -123,7 +123,7 @@ def _subject(facts: Facts) -> str:
 
 
 def _names(facts: Facts, block: str) -> str:
-    """All that are searched over, or the one there is: as resolved, or else as in the file."""
+    """The names that are searched over, or the only one: as resolved, or else as in the file."""
     if domain := facts.sweep.space.get(f"{block}.name"):
         return ", ".join(map(str, domain.values))
     run = next((trial.run for trial in facts.trials if trial.run), facts.sweep.run)
@@ -149,14 +149,14 @@ def _states(facts: Facts) -> str:
     return ", ".join(parts) or "no trials yet"
 
 
-def _columns(facts: Facts) -> list[Column]:
+def _columns(facts: Facts) -> list[Heading]:
     paths = facts.sweep.space
     wordy = [p for p, domain in paths.items() if any(isinstance(v, str) for v in domain.values)]
     return [
-        *(Column(label, "", label == "state") for label in _FIRST_COLUMNS),
-        *(Column(short, path, path in wordy) for path, short in texts.short_names(paths).items()),
-        Column("time", "of training, all attempts", False),
-        *([Column("reason", "", True)] if facts.failures else []),
+        *(Heading(label, "", label == "state") for label in _FIRST_COLUMNS),
+        *(Heading(short, path, path in wordy) for path, short in texts.short_names(paths).items()),
+        Heading("time", "of training, all attempts", False),
+        *([Heading("reason", "", True)] if facts.failures else []),
     ]
 
 
@@ -164,35 +164,36 @@ def _listed(facts: Facts) -> list[TrialRecord]:
     return [*facts.ranked, *facts.unranked]
 
 
-def _row(facts: Facts, place: int, trial: TrialRecord) -> list[Entry]:
+def _row(facts: Facts, place: int, trial: TrialRecord) -> list[SortableCell]:
     is_ranked = trial.state == "finished"
     scores = over_seeds(trial) if is_ranked else {}
     return [
-        Entry(str(place + 1), place) if is_ranked else Entry(texts.NOTHING, place),
-        Entry(str(trial.number), trial.number),
-        Entry(trial.state, trial.state),
+        SortableCell(str(place + 1), place) if is_ranked else SortableCell(texts.NOTHING, place),
+        SortableCell(str(trial.number), trial.number),
+        SortableCell(trial.state, trial.state),
         *(_score(scores.get(metric), metric == "bwt") for metric in ("acc", "bwt")),
         *(_value(trial.values.get(path)) for path in facts.sweep.space),
-        Entry(texts.duration(trial.seconds), trial.seconds),
+        SortableCell(texts.duration(trial.seconds), trial.seconds),
         *([_reason(trial)] if facts.failures else []),
     ]
 
 
-def _score(score: Any, is_signed: bool) -> Entry:
-    return Entry(texts.spread(score, is_signed), score.mean) if score else Entry(texts.NOTHING, "")
+def _score(score: Any, is_signed: bool) -> SortableCell:
+    text, key = (texts.spread(score, is_signed), score.mean) if score else (texts.NOTHING, "")
+    return SortableCell(text, key)
 
 
-def _value(value: object) -> Entry:
+def _value(value: object) -> SortableCell:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    text = texts.NOTHING if value is None else texts.shown(value)
-    return Entry(text, value if is_number else text)  # type: ignore[arg-type]
+    text = texts.NOTHING if value is None else texts.short_value(value)
+    return SortableCell(text, value if is_number else text)  # type: ignore[arg-type]
 
 
-def _reason(trial: TrialRecord) -> Entry:
+def _reason(trial: TrialRecord) -> SortableCell:
     """The last line says most, as in a traceback."""
     last = (trial.reason or "").strip().split("\n")[-1]
     text = last if len(last) <= 80 else f"{last[:79]}…"
-    return Entry(text, last)
+    return SortableCell(text, last)
 
 
 def _commands(facts: Facts, file: str) -> list[dict[str, Any]]:

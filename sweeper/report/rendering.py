@@ -19,12 +19,12 @@ class Report:
 
     @property
     def files(self) -> dict[str, str]:
-        """Name -> text."""
+        """The text of each file by its name."""
         files = {"report.html": self.html, "report.md": self.markdown, "trials.csv": self.csv}
         return {**files, "differences.svg": self.svg} if self.svg else files
 
     def write(self, folder: Path) -> list[Path]:
-        """All forms into a folder; gives their paths."""
+        """Write all forms into a folder; gives their paths."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
         return [folder / name for name in self.files]

@@ -84,7 +84,7 @@ def _heat(R: Matrix) -> go.Heatmap:
 
 
 def _colour_limits(matrices: Sequence[Matrix]) -> tuple[float, float]:
-    """At least a percent apart, so that noise does not look like forgetting."""
+    """The ends of the colours, at least a percent apart: noise should not look like forgetting."""
     values = [100 * value for R in matrices for row in R for value in row if value is not None]
     return min(*values, max(values) - 1), max(values)
 
@@ -144,5 +144,5 @@ def _first_step(trial: TrialRecord) -> float:
 
 
 def _epochs(trial: TrialRecord) -> int:
-    """Of a task."""
+    """The number of epochs of a task."""
     return int(trial.run["training"]["epochs"])

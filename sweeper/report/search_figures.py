@@ -10,7 +10,7 @@ from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, 
 from sweeper.report.table1.paper import cells_of
 from sweeper.results.facts import Facts
 from sweeper.results.records import TrialRecord
-from sweeper.results.texts import points, short_names, shown
+from sweeper.results.texts import in_points, short_names, short_value
 
 _ABOUT_TRADE_OFF = (
     "Each point is a finished trial on validation data; up is more accurate, right forgets less. "
@@ -53,8 +53,8 @@ def _dots(facts: Facts, trials: Sequence[TrialRecord], name: str, **look: Any) -
 
 def _described(facts: Facts, trial: TrialRecord) -> str:
     names = short_names(facts.sweep.space)
-    values = [f"{names.get(path, path)}: {shown(value)}" for path, value in trial.values.items()]
-    acc, bwt = points(trial.metrics["acc"]), points(trial.metrics["bwt"], is_signed=True)
+    values = [f"{names.get(p, p)}: {short_value(value)}" for p, value in trial.values.items()]
+    acc, bwt = in_points(trial.metrics["acc"]), in_points(trial.metrics["bwt"], is_signed=True)
     return "<br>".join([f"trial {trial.number}: ACC {acc}, BWT {bwt}", *values])
 
 
@@ -111,7 +111,7 @@ def history(facts: Facts, metric: str) -> Figure:
 
 
 def parallel(facts: Facts) -> Figure:
-    """All parameters of all trials at once."""
+    """Parallel coordinates: all parameters of all trials at once."""
     name, title = "parallel", "Parallel coordinates"
     missing = _too_little(facts, fewest=2, n_parameters=1)
     if missing:

@@ -11,13 +11,13 @@ FOLDER = Path(__file__).parent
 
 
 def in_markdown(text: object) -> str:
-    """Fit for a cell of a table: no line ends, no bars, no tags."""
+    """A text fit for a cell of a table: no line ends, no bars, no tags."""
     flat = " ".join(str(text).split())
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
 @cache
-def environment() -> Environment:
+def jinja_environment() -> Environment:
     """Jinja with our filters; pages escape what they show."""
     made = Environment(
         loader=FileSystemLoader(FOLDER),
@@ -26,10 +26,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    numbers = ("percent", "points", "spread", "coefficient", "duration", "difference", "by_chance")
-    names = ("shown", "counted", "short_names", "group_name", "in_line")
+    numbers = ("percent", "spread", "coefficient", "duration", "difference", "by_chance")
+    names = ("counted", "short_names", "group_name", "in_line")
     made.filters |= {name: getattr(texts, name) for name in (*numbers, *names)}
-    made.filters["md"] = in_markdown
+    made.filters |= {"points": texts.in_points, "shown": texts.short_value, "md": in_markdown}
     return made
 
 

@@ -20,7 +20,7 @@ from sweeper.results.texts import (
     protection_warnings,
     short_difference,
     short_names,
-    shown,
+    short_value,
     spread,
 )
 
@@ -70,7 +70,7 @@ def ranking_table(
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
         reached = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
-        cells = [Text(shown(trial.values[path]) if path in trial.values else "") for path in paths]
+        cells = [Text(short_value(trial.values[p]) if p in trial.values else "") for p in paths]
         head = (str(place), str(trial.number), *reached)
         row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
@@ -145,7 +145,7 @@ def pair_table(found: Comparison) -> Table:
 
 
 def _value(value: Difference) -> Text:
-    """In line with the others, whether it has a star or not."""
+    """A difference that is in line with the others, whether it has a star or not."""
     text = short_difference(value)
     return Text(text, style="bold") if value.is_clear else Text(f"{text}  ")
 
@@ -156,6 +156,6 @@ def _counted(trials: Sequence[TrialRecord]) -> dict[str, int]:
 
 
 def print_lines(console: Console, lines: Sequence[str]) -> None:
-    """Paths, links and commands as they are, to be copied."""
+    """Print paths, links and commands as they are, to be copied."""
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)

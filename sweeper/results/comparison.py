@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its ends, if there is one."""
+        """The ends of the interval, if there is one."""
         if self.half_width is None:
             return None
         return self.mean - self.half_width, self.mean + self.half_width
@@ -47,7 +47,7 @@ class Member:
 
     Args:
         trial: its best on validation data; None if none has finished.
-        rerun: of that trial, never of the one that the test split likes best.
+        rerun: of the group's best trial, never of the one that the test split likes best.
         n_trials: that have finished.
     """
 
@@ -72,7 +72,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Pair:
-    """The first less the second."""
+    """The first group less the second."""
 
     first: Group
     second: Group
@@ -82,11 +82,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All groups of a sweep.
+    """The groups of a sweep, side by side.
 
     Args:
         members: in the order of the file.
-        best: of those with test results, by validation data, which leaves the test split unused.
+        best: of groups with test results, by validation data, which leaves the test split unused.
         pairs: the best against all others, then those that differ in one value.
     """
 
@@ -96,7 +96,7 @@ class Comparison:
 
     @property
     def n_intervals(self) -> int:
-        """Of both metrics."""
+        """The number of intervals, of both metrics."""
         values = [value for pair in self.pairs for value in (pair.acc, pair.bwt)]
         return sum(value.interval is not None for value in values)
 
@@ -118,7 +118,7 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Differenc
 
 
 def _quantile(freedom: int) -> float:
-    """Of Student's t: what a deviate exceeds in size in one of twenty cases."""
+    """The quantile of Student's t that a deviate exceeds in size in one of twenty cases."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # a second: only if needed
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))

@@ -38,11 +38,11 @@ class Tested:
 
     Args:
         configuration: number of the search trial.
-        search: that trial, if it is known.
+        search: the search trial, if it is known.
         seeds: of the reruns that finished.
         by_seed: "acc" or "bwt" -> seed -> what it reached.
-        R: mean over them.
-        run: of the first of them, as it was resolved.
+        R: mean over the reruns that finished.
+        run: of the first rerun that finished, as it was resolved.
         n_failed: reruns that did not finish.
     """
 
@@ -64,7 +64,7 @@ class AfterTask:
     Args:
         task: counted from 0.
         held: share of the weights that are held.
-        free: share of those that move as if nothing protected them.
+        free: share of the weights that move as if nothing protected them.
         selectivity: Gini coefficient of the freedom.
         warnings: what the runs in which nothing is selected say of it.
     """
@@ -102,11 +102,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a report is made of.
+    """The facts that a report is made of.
 
     Args:
         ranked: the finished trials, the best first.
-        unranked: all others by number.
+        unranked: the trials that have not finished, by number.
         front: the Pareto front of ACC and BWT.
         protected: of the best trials and of all reruns, as far as they say it.
     """
@@ -140,7 +140,7 @@ class Facts:
 
     @property
     def seconds(self) -> float:
-        """Of training, search only."""
+        """Seconds of training, search only."""
         return sum(trial.seconds for trial in self.trials)
 
 
@@ -182,7 +182,7 @@ def over_seeds(trial: TrialRecord) -> dict[str, Measured]:
 
 
 def mean_matrix(matrices: Sequence[Matrix]) -> Matrix:
-    """Cell by cell; blank where any is."""
+    """Mean of some matrices, cell by cell; blank where any is."""
     return [
         [None if None in cells else statistics.fmean(cells) for cells in zip(*rows, strict=True)]
         for rows in zip(*matrices, strict=True)

@@ -14,7 +14,7 @@ Point = tuple[float, ...]  # one value per metric, higher is better
 
 
 def finished(trials: Sequence[Some]) -> list[Some]:
-    """Those that went through all tasks; only they can be compared."""
+    """The trials that went through all tasks; only they can be compared."""
     return [trial for trial in trials if trial.state == "finished"]
 
 

@@ -13,7 +13,7 @@ from sweeper.results.records import TrialRecord
 NOTHING = "–"
 
 
-def points(value: float | None, is_signed: bool = False) -> str:
+def in_points(value: float | None, is_signed: bool = False) -> str:
     """A fraction in percent, without the sign that its column's head has."""
     if value is None:
         return NOTHING
@@ -22,22 +22,22 @@ def points(value: float | None, is_signed: bool = False) -> str:
 
 
 def percent(value: float | Measured | None, is_signed: bool = False) -> str:
-    """99.23%, or 99.23 ± 0.05% for a mean over several runs."""
+    """A fraction as 99.23%, or 99.23 ± 0.05% for a mean over several runs."""
     if value is None:
         return NOTHING
     return f"{spread(value, is_signed)}%"
 
 
 def spread(value: float | Measured, is_signed: bool = False) -> str:
-    """Like percent, without the sign that its column's head has."""
+    """The text of `percent`, without the sign that its column's head has."""
     if not isinstance(value, Measured):
-        return points(value, is_signed)
-    mean = points(value.mean, is_signed)
-    return mean if value.deviation is None else f"{mean} ± {points(value.deviation)}"
+        return in_points(value, is_signed)
+    mean = in_points(value.mean, is_signed)
+    return mean if value.deviation is None else f"{mean} ± {in_points(value.deviation)}"
 
 
 def coefficient(value: Measured) -> str:
-    """0.48, or 0.48 ± 0.02 for a mean over several runs."""
+    """A coefficient as 0.48, or 0.48 ± 0.02 for a mean over several runs."""
     deviation = "" if value.deviation is None else f" ± {value.deviation:.2f}"
     return f"{value.mean:.2f}{deviation}"
 
@@ -54,20 +54,20 @@ def _warning(after: AfterTask) -> str:
 
 
 def difference(value: Difference) -> str:
-    """In points, with its interval; a star if that is clear of zero."""
+    """A difference in points, with its interval; a star if that is clear of zero."""
     if value.interval is None:
-        return points(value.mean, is_signed=True)
-    low, high = (points(end, is_signed=True) for end in value.interval)
+        return in_points(value.mean, is_signed=True)
+    low, high = (in_points(end, is_signed=True) for end in value.interval)
     star = " *" if value.is_clear else ""
-    return f"{points(value.mean, is_signed=True)} [{low}, {high}]{star}"
+    return f"{in_points(value.mean, is_signed=True)} [{low}, {high}]{star}"
 
 
 def short_difference(value: Difference) -> str:
-    """In points, with half of its interval, for a narrow terminal; a star as above."""
-    mean = points(value.mean, is_signed=True)
+    """A difference in points ± half of its interval, for a terminal; a star if clear of zero."""
+    mean = in_points(value.mean, is_signed=True)
     if value.half_width is None:
         return mean
-    return f"{mean} ± {points(value.half_width)}{' *' if value.is_clear else ''}"
+    return f"{mean} ± {in_points(value.half_width)}{' *' if value.is_clear else ''}"
 
 
 def by_chance(n: int) -> str:
@@ -80,7 +80,7 @@ def by_chance(n: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """The two largest units."""
+    """A time in its two largest units."""
     days, rest = divmod(round(seconds), 86_400)
     hours, rest = divmod(rest, 3600)
     minutes, left = divmod(rest, 60)
@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
     return " ".join(f"{n} {unit}" for n, unit in units[first : first + 2] if n) or "0 s"
 
 
-def shown(value: object) -> str:
+def short_value(value: object) -> str:
     """A sampled value, short enough for a table."""
     if isinstance(value, float):
         return f"{value:.4g}"
@@ -99,7 +99,7 @@ def shown(value: object) -> str:
 def in_line(values: Mapping[str, object]) -> str:
     """Sampled values in one line, by the last parts of their paths."""
     names = short_names(values)
-    return "  ".join(f"{names[path]}={shown(value)}" for path, value in values.items())
+    return "  ".join(f"{names[path]}={short_value(value)}" for path, value in values.items())
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
@@ -111,9 +111,9 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def group_name(group: Group) -> str:
-    """Short for the head of a row: texts speak for themselves, other values need their names."""
+    """A group's name at the head of a row: texts speak for themselves, other values need names."""
     names = short_names(path for path, _ in group)
-    words = [v if isinstance(v, str) else f"{names[path]}={shown(v)}" for path, v in group]
+    words = [v if isinstance(v, str) else f"{names[path]}={short_value(v)}" for path, v in group]
     return " ".join(words) or "all others"
 
 
@@ -123,7 +123,7 @@ def shell_command(*words: str) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """1 trial, 2 trials."""
+    """A count with its noun: 1 trial, 2 trials."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 

@@ -17,7 +17,16 @@ from sweeper.tracking.delivery import (
     trial_runs,
     upload,
 )
-from sweeper.tracking.outbox import End, Outbox, Record, Start, files, flat, now, points
+from sweeper.tracking.outbox import (
+    End,
+    Outbox,
+    Record,
+    Start,
+    artifact_files,
+    flat,
+    metric_points,
+    now,
+)
 from sweeper.tracking.outbox import Event as Event
 from sweeper.tracking.store import connect as connect
 from sweeper.tracking.store import (
@@ -27,7 +36,7 @@ from sweeper.tracking.store import (
     plain_errors,
     without_password,
 )
-from sweeper.tracking.store import fault as fault
+from sweeper.tracking.store import tracking_fault as tracking_fault
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +50,7 @@ _NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Tracking:
-    """Where the runs of a sweep go; travels to every trial.
+    """The place in MLflow for the runs of a sweep; travels to every trial.
 
     Args:
         uri: absolute, such as sqlite:////home/me/mlflow.db or http://host:5000.
@@ -95,11 +104,11 @@ class RunLog:
 
     def metrics(self, values: Mapping[str, float | None], step: int) -> None:
         """Log values, measured now; None is left out."""
-        self._add(points(values, step, now()))
+        self._add(metric_points(values, step, now()))
 
     def artifact(self, path: str, content: str | bytes) -> None:
         """Log a file below the run; a later one with the same path replaces it."""
-        self._add(files({path: content}))
+        self._add(artifact_files({path: content}))
 
     def pending(self) -> list[Event]:
         """What MLflow has not got yet, fit for JSON, to be saved with the trial."""
@@ -210,7 +219,7 @@ def open_sweep(
         found = experiment_id(uri, experiment)
         delivery = Delivery(uri, found, start)
         delivery.open()
-        delivery.send(files(artifacts))
+        delivery.send(artifact_files(artifacts))
         parent = delivery.attach().info.run_id
     return Tracking(uri, found, parent, sweep_id, str(outbox.absolute()))
 
@@ -226,7 +235,7 @@ def close_sweep(
     at, key = now(), tracking.sweep_id
     start = Start(key, key, {}, own_tags("parent", key, key), at)
     # Seconds as the step: a sweep that was resumed is closed again, with newer results.
-    events = [*points(metrics, at // 1000, at), *files(artifacts)]
+    events = [*metric_points(metrics, at // 1000, at), *artifact_files(artifacts)]
     Outbox(tracking.outbox).add(Record(start, events, End(status, flat(tags), at)))
     deliver_outbox(tracking)
 
@@ -278,7 +287,7 @@ def add_files(
     if key not in runs:
         raise LookupError(f"{without_password(uri)}: a run {key} must be there, but is not.")
     with plain_errors(uri):
-        upload(client, runs[key][0], files(contents))
+        upload(client, runs[key][0], artifact_files(contents))
 
 
 def run_ids(tracking: Tracking) -> dict[str, str]:

@@ -129,7 +129,7 @@ def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[
 
 
 def close_runs(client: "MlflowClient", runs: "list[Run]", status: str) -> None:
-    """Of the runs of one key, close those that are running and remove empty ones but the first."""
+    """Close those runs of one key that are running, and remove empty ones but the first."""
     for run in runs:
         if run is not runs[0] and not run.data.metrics:
             client.delete_run(run.info.run_id)

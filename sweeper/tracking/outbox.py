@@ -100,13 +100,13 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def points(values: Mapping[str, float | None], step: int, at: int) -> list[Event]:
+def metric_points(values: Mapping[str, float | None], step: int, at: int) -> list[Event]:
     """Metrics of one step as events; None is left out."""
     known = ((key, float(value)) for key, value in values.items() if value is not None)
     return [Point(key=key, value=value, step=int(step), time=at) for key, value in known]
 
 
-def files(contents: Mapping[str, str | bytes]) -> list[File]:
+def artifact_files(contents: Mapping[str, str | bytes]) -> list[File]:
     """Artifacts as events, by their path below the run."""
     return [_file(path, content) for path, content in contents.items()]
 

@@ -52,7 +52,7 @@ def experiment_id(uri: str, name: str) -> str:
     return found.experiment_id
 
 
-def fault(uri: str) -> str | None:
+def tracking_fault(uri: str) -> str | None:
     """Why the store cannot be used, or None; known within about ten seconds."""
     if without_password(uri) != uri:
         # It would be kept with the sweep: in its ledger, in MLflow, in the report.
@@ -137,7 +137,7 @@ def is_refusal(error: Exception) -> bool:
 
 
 def _http_status(error: Exception) -> int:
-    """Also of errors that never saw a network, for which MLflow has equivalents."""
+    """The HTTP status of an error, or MLflow's equivalent for one that never saw a network."""
     response = getattr(error, "response", None)
     if response is not None:
         return int(response.status_code)

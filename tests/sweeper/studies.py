@@ -12,7 +12,7 @@ from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.driver import cluster, dispatch
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.cluster import Share
-from sweeper.driver.preparation import Entry, PreparedSweep
+from sweeper.driver.preparation import OpenedSweep, PreparedSweep
 from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.execution.assignment import AnyAssignment
 from sweeper.ledger import Ledger
@@ -52,7 +52,7 @@ def plain_sweep(
     sweep: Sweep, folder: Path, share: Share, place: int = 0, most: int | None = None
 ) -> PlainSweep:
     """One that is ready to be asked."""
-    prepared = PreparedSweep(Entry(sweep, Ledger(folder)), "", [], share)
+    prepared = PreparedSweep(OpenedSweep(sweep, Ledger(folder)), "", [], share)
     return PlainSweep(place, prepared, most if most is not None else share.at_once)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sweeper.config.space import with_values
 from sweeper.config.sweep import parse_sweep
-from sweeper.report.table1.cells import Recorded
+from sweeper.report.table1.cells import SweepHistory
 from sweeper.report.table1.paper import BATCH_SIZE, EPOCHS
 from sweeper.results.records import RerunRecord, TrialRecord
 from tests.sweeper.records import failed, finished, rerun
@@ -30,7 +30,7 @@ def recorded(
     space: dict[str, Any] | None = None,
     select: dict[str, Any] | None = None,
     **training: Any,
-) -> Recorded:
+) -> SweepHistory:
     """A sweep of two trials and three test seeds, complete unless told otherwise.
 
     Its runs count as resolved: what is not said of the training is the paper's.
@@ -46,7 +46,7 @@ def recorded(
     sweep = parse_sweep(blocks, "s")
     ran = [replace(trial, run=with_values(run, dict(trial.values))) for trial in trials]
     bound = [with_values(run, values) for values in sweep.space.corners()]
-    return Recorded(folder, sweep, ran, _again(tests, ran), bound)
+    return SweepHistory(folder, sweep, ran, _again(tests, ran), bound)
 
 
 def _again(tests: Sequence[RerunRecord], trials: Sequence[TrialRecord]) -> list[RerunRecord]:

@@ -28,7 +28,7 @@ class Activation(nn.Module, ABC):
         """psi'(x), which may use value = psi(x)."""
 
     def forward(self, x: Tensor | Moments) -> Moments:
-        """Element by element, any shape."""
+        """Moments of any shape, element by element."""
         mean, var = check_moments(self, x)
         value = self.value(mean)
         if var is None:
@@ -61,7 +61,7 @@ class ReLU(nn.Module):
     is_monotone = True
 
     def forward(self, x: Tensor | Moments) -> Moments:
-        """Element by element, any shape."""
+        """Moments of any shape, element by element."""
         mean, var = check_moments(self, x)
         if var is None:
             return Moments(F.relu(mean))
@@ -110,7 +110,7 @@ class GaussianReLU(nn.Module):
     """max(x, 0) with the exact mean and variance of a rectified Gaussian."""
 
     def forward(self, x: Tensor | Moments) -> Moments:
-        """Element by element, any shape."""
+        """Moments of any shape, element by element."""
         mean, var = check_moments(self, x)
         if var is None:
             return Moments(F.relu(mean))
@@ -133,7 +133,7 @@ class LeakyReLU(Activation):
         return torch.where(x > 0, 1.0, self.negative_slope).to(x.dtype)
 
     def extra_repr(self) -> str:
-        """As torch.nn.LeakyReLU shows it."""
+        """The slope, as torch.nn.LeakyReLU shows it."""
         return f"negative_slope={self.negative_slope}"
 
 

@@ -86,7 +86,7 @@ class _BatchNorm(nn.Module):
         return checked
 
     def extra_repr(self) -> str:
-        """As torch.nn.BatchNorm2d shows it."""
+        """The settings, as torch.nn.BatchNorm2d shows them."""
         is_affine = self.weight is not None
         return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={is_affine}"
 

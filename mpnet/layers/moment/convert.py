@@ -120,7 +120,7 @@ def _batch_norm(rule: type[nn.Module]) -> Callable[[Any, float], nn.Module]:
 
 
 def _without_state(rule: type[nn.Module], *attributes: str) -> Callable[[Any, float], nn.Module]:
-    """For a layer that its arguments describe completely."""
+    """A conversion of layers that their arguments describe completely."""
 
     def convert(layer: nn.Module, rho: float) -> nn.Module:
         return rule(*(getattr(layer, name) for name in attributes))

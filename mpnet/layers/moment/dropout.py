@@ -18,7 +18,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor | Moments) -> Moments:
-        """Element by element, any shape."""
+        """Moments of any shape, element by element."""
         mean, var = check_moments(self, x)
         if not self.training or self.p == 0:
             return Moments(mean, var)
@@ -26,5 +26,5 @@ class Dropout(nn.Module):
         return Moments(mean * keep, None if var is None else var * keep.square())
 
     def extra_repr(self) -> str:
-        """As torch.nn.Dropout shows it."""
+        """The share, as torch.nn.Dropout shows it."""
         return f"p={self.p}"

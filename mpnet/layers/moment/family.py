@@ -88,19 +88,19 @@ class MomentLayers(LayerFamily):
         return self._relu()
 
     def max_pool2d(self, kernel_size: int) -> nn.Module:
-        """The variance at the largest mean."""
+        """Max-pooling of the means, with the variance at the largest one."""
         return MaxPool2d(kernel_size)
 
     def dropout(self, p: float) -> nn.Module:
-        """One mask for both moments."""
+        """Dropout with one mask for both moments."""
         return Dropout(p)
 
     def flatten(self) -> nn.Module:
-        """Both moments reshaped alike."""
+        """A layer that reshapes both moments alike."""
         return Flatten()
 
     def sequential(self, *layers: nn.Module) -> nn.Module:
-        """In order, but pooled before a monotone activation: the same moments for less work."""
+        """Layers in order, pooled before a monotone activation: the same moments for less work."""
         return nn.Sequential(*pool_first(layers))
 
     def input(self, x: Tensor, t: int) -> Moments:
@@ -112,7 +112,7 @@ class MomentLayers(LayerFamily):
         return Moments(value.mean[start:end], None if value.var is None else value.var[start:end])
 
     def with_unit(self, value: Moments, other: Moments, unit: int) -> Moments:
-        """Both moments of the unit."""
+        """A copy of `value` with both moments of the unit from `other`."""
         mean, var = value.mean.clone(), value.dense_var.clone()
         mean[:, unit], var[:, unit] = other.mean[:, unit], other.dense_var[:, unit]
         return Moments(mean, var)
@@ -120,7 +120,7 @@ class MomentLayers(LayerFamily):
     def updated(
         self, layer: nn.Module, output: Moments, before: Moments, after: Moments
     ) -> Moments:
-        """Of a linear layer the part that comes from the units that differ."""
+        """The output for `after`; a linear layer only adds what comes from units that differ."""
         if not isinstance(layer, Linear) or before.var is None or after.var is None:
             changed: Moments = layer(after)
             return changed
@@ -135,7 +135,7 @@ class MomentLayers(LayerFamily):
         )
 
     def nll(self, output: Moments, labels: Tensor) -> Tensor:
-        """By the chosen likelihood."""
+        """Mean negative log-likelihood of labels by the chosen likelihood."""
         nll: Tensor = self.likelihood(output, labels)
         return nll
 
@@ -145,7 +145,7 @@ class MomentLayers(LayerFamily):
         return Prediction(p.mean, p.dense_var)
 
     def posteriors(self, network: nn.Module) -> list[Posterior]:
-        """Of every Gaussian parameter."""
+        """The posterior of every Gaussian parameter."""
         return [
             Posterior(path, m.mean.detach(), m.rho.detach(), m.var.detach())
             for path, m in network.named_modules()

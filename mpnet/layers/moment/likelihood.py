@@ -24,7 +24,7 @@ class Likelihood(nn.Module, ABC):
         """Set what depends on how much of a task's training is done, 0 to 1."""
 
     def forward(self, logits: Moments, labels: Tensor) -> Tensor:
-        """Mean over the batch."""
+        """Mean negative log-likelihood over the batch."""
         logits = check_moments(self, logits)
         self._check_labels(logits.mean, labels)
         return self.per_example(logits, labels).mean()

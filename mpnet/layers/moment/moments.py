@@ -36,15 +36,15 @@ class Moments(NamedTuple):
         return Moments(self.mean + other.mean, self.var + other.var)
 
     def __radd__(self, other: Tensor) -> "Moments":
-        """A tensor without variance on the left."""
+        """Sum with a tensor on the left, which has no variance."""
         return self + other
 
     def __mul__(self, other: object) -> NoReturn:
-        """Not the repetition of a tuple."""
+        """Refuse a product, which would be the repetition of a tuple."""
         raise InputError("Moments: * has no rule; scale the weights of a layer instead.")
 
     def __rmul__(self, other: object) -> NoReturn:
-        """Nor from the other side."""
+        """Refuse a product from the other side, too."""
         self.__mul__(other)
 
     @property

@@ -160,7 +160,7 @@ class AdaptiveAvgPool2d(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """As torch.nn.AdaptiveAvgPool2d shows it."""
+        """The output's size, as torch.nn.AdaptiveAvgPool2d shows it."""
         return f"output_size={self.output_size}"
 
 

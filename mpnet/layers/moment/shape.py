@@ -19,7 +19,7 @@ class Flatten(nn.Module):
         return Moments(mean.flatten(*self.dims), None if var is None else var.flatten(*self.dims))
 
     def extra_repr(self) -> str:
-        """As torch.nn.Flatten shows it."""
+        """The dimensions, as torch.nn.Flatten shows them."""
         return f"start_dim={self.dims[0]}, end_dim={self.dims[1]}"
 
 

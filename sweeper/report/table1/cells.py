@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class SweepHistory:
     """A sweep as its ledger has it.
 
     Args:
@@ -36,15 +36,15 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """What is known of one cell.
 
     Args:
         paper: as printed; None for a method that the paper does not have.
         folder: of the sweep; empty if there is none.
         acc: on the test split, over the test seeds; None as long as there is nothing.
-        n_finished: search trials behind the choice, of
-        n_planned: in all; None if the sweep searches several cells together.
+        n_finished: finished search trials behind the choice.
+        n_planned: search trials in all; None if the sweep searches several cells together.
         n_seeds: test seeds that were asked for.
         missing: what a complete cell has and this one has not; empty if nothing.
         departures: from the paper's protocol.
@@ -89,16 +89,16 @@ class Table:
         left_out: sweeps that have no cell, and why.
     """
 
-    entries: tuple[tuple[Entry, ...], ...]
+    entries: tuple[tuple[TableEntry, ...], ...]
     left_out: tuple[str, ...] = ()
 
     @property
-    def cells(self) -> list[Entry]:
+    def cells(self) -> list[TableEntry]:
         """All entries, row by row."""
         return [entry for line in self.entries for entry in line]
 
     @property
-    def results(self) -> list[Entry]:
+    def results(self) -> list[TableEntry]:
         """The entries with numbers."""
         return [entry for entry in self.cells if entry.acc]
 
@@ -117,23 +117,23 @@ class _Attempt:
         run: of its best trial; before one has finished, any that belongs to the cell.
     """
 
-    recorded: Recorded
+    history: SweepHistory
     run: Mapping[str, Any]
     facts: Facts
     n_tests: int
     is_alone: bool
 
 
-def table_of(sweeps: Sequence[Recorded], left_out: Sequence[str] = ()) -> Table:
+def table_of(sweeps: Sequence[SweepHistory], left_out: Sequence[str] = ()) -> Table:
     """Find the cells of all sweeps; a pure function."""
     attempts: dict[tuple[Row, Column], list[_Attempt]] = {}
     homeless = list(left_out)
-    for recorded in sweeps:
-        for row, column, attempt in _attempts(recorded):
+    for history in sweeps:
+        for row, column, attempt in _attempts(history):
             if column:
                 attempts.setdefault((row, column), []).append(attempt)
             else:
-                homeless.append(f"{recorded.folder}: {row.label} on another benchmark")
+                homeless.append(f"{history.folder}: {row.label} on another benchmark")
     rows = list(dict.fromkeys([*paper_rows(), *sorted(row for row, _ in attempts)]))
     return Table(
         tuple(tuple(_entry(r, c, attempts.get((r, c), ())) for c in COLUMNS) for r in rows),
@@ -150,11 +150,11 @@ def paper_rows() -> tuple[Row, ...]:
 # The cells of a sweep
 
 
-def _attempts(recorded: Recorded) -> Iterator[tuple[Row, Column | None, _Attempt]]:
+def _attempts(history: SweepHistory) -> Iterator[tuple[Row, Column | None, _Attempt]]:
     """What a sweep has done, split by cell where it searches over methods or measures."""
-    runs = {_place(run): run for run in recorded.bound_runs}
+    runs = {_place(run): run for run in history.bound_runs}
     groups: dict[tuple[Row, Column | None], list[TrialRecord]] = {place: [] for place in runs}
-    for trial in recorded.trials:
+    for trial in history.trials:
         if trial.run:
             n_tasks = len(trial.R[0]) if trial.R else None
             place = _place(trial.run, n_tasks)
@@ -162,10 +162,10 @@ def _attempts(recorded: Recorded) -> Iterator[tuple[Row, Column | None, _Attempt
             groups.setdefault(place, []).append(trial)
     for (row, column), trials in groups.items():
         numbers = {trial.number for trial in trials}
-        tests = [t for t in recorded.tests if t.rerun.configuration in numbers]
-        facts = facts_of(recorded.sweep, trials, tests)
+        tests = [t for t in history.tests if t.rerun.configuration in numbers]
+        facts = facts_of(history.sweep, trials, tests)
         run = facts.best.run if facts.best else runs[row, column]
-        yield row, column, _Attempt(recorded, run, facts, len(tests), len(groups) == 1)
+        yield row, column, _Attempt(history, run, facts, len(tests), len(groups) == 1)
 
 
 def _place(run: Mapping[str, Any], n_tasks: int | None = None) -> tuple[Row, Column | None]:
@@ -181,7 +181,7 @@ def _row(method: Mapping[str, Any]) -> Row:
 
 
 def _n_tasks(run: Mapping[str, Any]) -> int:
-    """Of a run that has no results yet: as it says, or as many as the paper's benchmark has."""
+    """The number of tasks of a run without results: as it says, or as in the paper's benchmark."""
     benchmark = run["benchmark"]
     if sets := benchmark.get("sets"):
         return len(sets)
@@ -192,17 +192,17 @@ def _n_tasks(run: Mapping[str, Any]) -> int:
 # The entry of a cell
 
 
-def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> Entry:
+def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> TableEntry:
     paper = next((c for c in table1() if _is_at(c, row, column)), None)
     if not attempts:
-        return Entry(row, column, paper)
+        return TableEntry(row, column, paper)
     first = max(attempts, key=_weight)
     sweep, test = first.facts.sweep, first.facts.best_test
-    return Entry(
+    return TableEntry(
         row=row,
         column=column,
         paper=paper,
-        folder=first.recorded.folder,
+        folder=first.history.folder,
         acc=test.acc if test else None,
         bwt=test.bwt if test else None,
         n_finished=len(first.facts.ranked),
@@ -228,9 +228,9 @@ def _weight(attempt: _Attempt) -> tuple[int, int]:
 def _remark(row: Row, column: Column, first: _Attempt, attempts: Sequence[_Attempt]) -> str:
     if len(attempts) == 1:
         return ""
-    others = ", ".join(a.recorded.folder for a in attempts if a is not first)
+    others = ", ".join(a.history.folder for a in attempts if a is not first)
     return (
-        f"{row.label}, {column.label}: from {first.recorded.folder}, which has the most finished "
+        f"{row.label}, {column.label}: from {first.history.folder}, which has the most finished "
         f"trials ({len(first.facts.ranked)}); not shown: {others}"
     )
 
@@ -242,7 +242,7 @@ def _missing(attempt: _Attempt) -> str:
         failed = f", {test.n_failed} failed" if test.n_failed else ""
         return f"{test.acc.n} of {asked.seeds} reruns{failed}" if test.acc.n < asked.seeds else ""
     n_over = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
-    if not attempt.n_tests and _is_searching(attempt.recorded):
+    if not attempt.n_tests and _is_searching(attempt.history):
         of = f" of {facts.sweep.n_trials}" if attempt.is_alone else ""
         return f"search: {n_over}{of} trials"
     if not facts.ranked:
@@ -251,7 +251,7 @@ def _missing(attempt: _Attempt) -> str:
     return "no finished rerun" if asked.top else "no rerun asked for (select.top: 0)"
 
 
-def _is_searching(recorded: Recorded) -> bool:
+def _is_searching(history: SweepHistory) -> bool:
     """Whether trials are to come; those of a sweep that has gone on to its reruns are not."""
-    n_over = sum(trial.state in FINAL_STATES for trial in recorded.trials)
-    return n_over < recorded.sweep.n_trials and not recorded.tests
+    n_over = sum(trial.state in FINAL_STATES for trial in history.trials)
+    return n_over < history.sweep.n_trials and not history.tests

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sweeper.report.table1.cells import Entry, Table
+from sweeper.report.table1.cells import Table, TableEntry
 from sweeper.report.table1.paper import BATCH_SIZE, COLUMNS, EPOCHS
 from sweeper.results.texts import counted
 
@@ -45,7 +45,7 @@ def _range(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} to {numbers[-1]} test seeds"
 
 
-def _where(departure: str, swept: Sequence[Entry]) -> str:
+def _where(departure: str, swept: Sequence[TableEntry]) -> str:
     """The columns that a departure concerns; with the rows, unless it concerns all of one."""
     if len({entry.column for entry in swept}) == len(COLUMNS) and all(
         departure in entry.departures for entry in swept
@@ -55,7 +55,7 @@ def _where(departure: str, swept: Sequence[Entry]) -> str:
     return "; ".join(filter(None, (_where_in_column(departure, column) for column in columns)))
 
 
-def _where_in_column(departure: str, column: Sequence[Entry]) -> str:
+def _where_in_column(departure: str, column: Sequence[TableEntry]) -> str:
     inside = [entry.row.label for entry in column if departure in entry.departures]
     outside = [entry.row.label for entry in column if departure not in entry.departures]
     if not inside:

@@ -7,7 +7,7 @@ from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Look, Words, words
 from sweeper.results.facts import Measured
-from sweeper.results.texts import points
+from sweeper.results.texts import in_points
 
 _HEAD = r"""% Needs \usepackage{booktabs,graphicx,xcolor}; read it in with \input{table1}.
 \definecolor{better}{HTML}{0072B2}
@@ -89,8 +89,8 @@ def _ours(cell: Words) -> str:
 
 
 def _spread(value: Measured, is_signed: bool = False) -> str:
-    deviation = rf" \pm {points(value.deviation)}" if value.deviation is not None else ""
-    return f"${points(value.mean, is_signed)}{deviation}$"
+    deviation = rf" \pm {in_points(value.deviation)}" if value.deviation is not None else ""
+    return f"${in_points(value.mean, is_signed)}{deviation}$"
 
 
 def _paper(cell: Words) -> str:

@@ -88,7 +88,7 @@ def _matrix(found: Record | Tested) -> Matrix:
 
 
 def column_of(run: Mapping[str, Any], n_tasks: int) -> Column | None:
-    """Where the table has a resolved run's benchmark, if it does."""
+    """The column of the table that a resolved run's benchmark belongs to, if there is one."""
     benchmark = run.get("benchmark", {})
     if benchmark.get("dataset", "mnist") != "mnist":  # split_mnist has other images too
         return None
@@ -97,7 +97,7 @@ def column_of(run: Mapping[str, Any], n_tasks: int) -> Column | None:
 
 
 def departures(run: Mapping[str, Any]) -> list[str]:
-    """Where a resolved run is known to leave the paper's protocol."""
+    """The ways in which a resolved run is known to leave the paper's protocol."""
     training, stated = run["training"], {"epochs": EPOCHS, "batch_size": BATCH_SIZE}
     found = [
         f"{key} {training[key]} (paper: {value})"

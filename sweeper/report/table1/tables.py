@@ -4,11 +4,11 @@ import csv
 import io
 from typing import Any
 
-from sweeper.report.table1.cells import Entry, Table
+from sweeper.report.table1.cells import Table, TableEntry
 from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Words, raised, words
-from sweeper.report.templates import environment, file_text, in_markdown
+from sweeper.report.templates import file_text, in_markdown, jinja_environment
 
 _CSV_HEAD = (
     *("row", "method", "measure", "column", "benchmark", "n_tasks"),
@@ -21,13 +21,13 @@ _CSV_HEAD = (
 def html(table: Table) -> str:
     """One page that needs nothing else."""
     css = file_text("page.css") + file_text("table1/page.css")
-    return environment().get_template("table1/page.html").render(**_context(table), css=css)
+    return jinja_environment().get_template("table1/page.html").render(**_context(table), css=css)
 
 
 def markdown(table: Table) -> str:
     """The same, a line of the table for each method."""
     rows = [[_cell_in_markdown(cell) for cell in row] for row in words(table)]
-    template = environment().get_template("table1/page.md")
+    template = jinja_environment().get_template("table1/page.md")
     return template.render(**_context(table), cells=rows, raised=raised)
 
 
@@ -61,7 +61,7 @@ def _cell_in_markdown(cell: Words) -> str:
     return "<br>".join(filter(None, [*ours, missing, paper, difference, cell.basis]))
 
 
-def _csv_line(entry: Entry) -> list[object]:
+def _csv_line(entry: TableEntry) -> list[object]:
     acc, bwt, paper = entry.acc, entry.bwt, entry.paper
     ours = [acc.mean, acc.deviation, bwt.mean, bwt.deviation, acc.n] if acc and bwt else [""] * 5
     printed = [paper.acc, paper.bwt, int(paper.is_slip)] if paper else [""] * 3

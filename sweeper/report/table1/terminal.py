@@ -17,7 +17,7 @@ _STYLES: dict[Look, str] = {"better": "deep_sky_blue1", "worse": "dark_orange", 
 
 
 def show(table: Table, console: Console) -> None:
-    """Print it, with what stands above and below."""
+    """Print the table, with what stands above and below it."""
     console.print(Text(TITLE, style="bold"))
     for text in about(table):
         console.print(Text(text))
@@ -30,7 +30,7 @@ def show(table: Table, console: Console) -> None:
 
 
 def grids(table: Table, width: int) -> Iterator[Grid]:
-    """All columns side by side if there is room, else a few at a time."""
+    """The table with all columns side by side if there is room, else in parts of a few columns."""
     rows = words(table)
     n_columns, label = len(rows[0]), max(len(row[0].entry.row.label) for row in rows)
     step = max(1, min(n_columns, (width - label - _RULES) // (_WIDTH + 3)))

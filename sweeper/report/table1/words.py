@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from sweeper.report.table1.cells import Entry, Table
+from sweeper.report.table1.cells import Table, TableEntry
 from sweeper.results.facts import Measured
-from sweeper.results.texts import counted, points, spread
+from sweeper.results.texts import counted, in_points, spread
 
 Look = Literal["better", "worse", "alike"]
 
@@ -19,18 +19,18 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """A cell.
+    """How a cell of the table reads.
 
     Args:
         acc: our mean and deviation; empty without results.
         paper: ACC and BWT as printed; empty for a method that the paper does not have.
         basis: trials and seeds behind our numbers; empty without results.
         missing: why there are no results; empty if there are.
-        note: number of the footnote on our numbers,
-        paper_note: and on the paper's; 0 for none.
+        note: number of the footnote on our numbers; 0 for none.
+        paper_note: number of the footnote on the paper's numbers; 0 for none.
     """
 
-    entry: Entry
+    entry: TableEntry
     acc: str
     bwt: str
     paper: tuple[str, ...]
@@ -42,7 +42,7 @@ class Words:
 
 
 def words(table: Table) -> list[list[Words]]:
-    """All cells, row by row."""
+    """How all cells read, row by row."""
     numbers = {text: place for place, text in enumerate(table.notes, start=1)}
     return [[_words(entry, numbers) for entry in line] for line in table.entries]
 
@@ -52,13 +52,13 @@ def raised(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if number else ""
 
 
-def _words(entry: Entry, numbers: dict[str, int]) -> Words:
+def _words(entry: TableEntry, numbers: dict[str, int]) -> Words:
     paper = entry.paper
     return Words(
         entry=entry,
         acc=spread(entry.acc) if entry.acc else "",
         bwt=spread(entry.bwt, is_signed=True) if entry.bwt else "",
-        paper=(points(paper.acc), points(paper.bwt, is_signed=True)) if paper else (),
+        paper=(in_points(paper.acc), in_points(paper.bwt, is_signed=True)) if paper else (),
         differences=_differences(entry),
         basis=_basis(entry) if entry.acc else "",
         missing="" if entry.acc else entry.missing,
@@ -67,7 +67,7 @@ def _words(entry: Entry, numbers: dict[str, int]) -> Words:
     )
 
 
-def _differences(entry: Entry) -> tuple[Difference, ...]:
+def _differences(entry: TableEntry) -> tuple[Difference, ...]:
     ours = (entry.acc, entry.bwt)
     pairs = zip(entry.differences or (), ours, strict=False)
     return tuple(_difference(value, our) for value, our in pairs if our)
@@ -76,10 +76,10 @@ def _differences(entry: Entry) -> tuple[Difference, ...]:
 def _difference(value: float, ours: Measured) -> Difference:
     is_alike = abs(value) <= (ours.deviation or 0.0)
     look: Look = "alike" if is_alike else "better" if value > 0 else "worse"
-    return Difference(points(value, is_signed=True), look)
+    return Difference(in_points(value, is_signed=True), look)
 
 
-def _basis(entry: Entry) -> str:
+def _basis(entry: TableEntry) -> str:
     n, planned = entry.n_finished, entry.n_planned
     is_short = planned is not None and n < planned
     trials = f"{n} of {planned} trials" if is_short else counted(n, "trial")

@@ -9,7 +9,7 @@ from rich.progress import track
 
 from sweeper.errors import SweepError
 from sweeper.ledger import JOURNAL, open_ledger
-from sweeper.report.table1.cells import Recorded, Table, table_of
+from sweeper.report.table1.cells import SweepHistory, Table, table_of
 from sweeper.report.table1.latex import latex
 from sweeper.report.table1.tables import csv_text, html, markdown
 from sweeper.report.table1.terminal import show
@@ -34,7 +34,7 @@ def write(folder: Path, console: Console) -> None:
 
 
 def files(table: Table) -> dict[str, str]:
-    """Name -> text."""
+    """The text of each file by its name."""
     return {
         "table1.html": html(table),
         "table1.md": markdown(table),
@@ -55,14 +55,14 @@ def collected(folder: Path, console: Console) -> Table:
     sweeps, left_out = [], []
     for place in _watched(places, console):
         try:
-            sweeps.append(_recorded(place, folder))
+            sweeps.append(_history(place, folder))
         except SweepError as error:
             left_out.append(str(error).removesuffix("."))
     return table_of(sweeps, left_out)
 
 
 def _watched(places: list[Path], console: Console) -> Iterable[Path]:
-    """With a progress bar on a terminal: a journal takes up to seconds."""
+    """The same places, with a progress bar on a terminal: a journal takes up to seconds."""
     is_silent = not console.is_terminal
     return track(places, "reading sweeps", console=console, transient=True, disable=is_silent)
 
@@ -77,16 +77,16 @@ def _nothing(folder: Path) -> str:
 
 
 def _sweep_folders(folder: Path) -> Iterator[Path]:
-    """At any depth, but not below one another: a sweep keeps its trials' files in its own."""
+    """Sweeps at any depth, but none below another: a sweep keeps its trials' files in its own."""
     for place, below, names in os.walk(folder):
         if JOURNAL in names:
             below.clear()
             yield Path(place)
 
 
-def _recorded(place: Path, folder: Path) -> Recorded:
+def _history(place: Path, folder: Path) -> SweepHistory:
     ledger = open_ledger(place)
     name = place.relative_to(folder).as_posix()
-    return Recorded(
+    return SweepHistory(
         name, ledger.sweep, ledger.trial_records(), ledger.rerun_records(), ledger.bound_runs
     )

@@ -9,7 +9,7 @@ from rich.console import Console
 from sweeper.config.sweep import parse_sweep
 from sweeper.driver.cluster import Share
 from sweeper.driver.plan import Plan, most_at_once, plan_table, queue_table
-from sweeper.driver.preparation import Entry, PreparedSweep
+from sweeper.driver.preparation import OpenedSweep, PreparedSweep
 from sweeper.ledger import Ledger
 
 HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
@@ -30,8 +30,8 @@ def prepared(name: str = "s", share: Share = FOUR, **blocks: Any) -> PreparedSwe
     settings = {"trials": 10, **blocks.pop("sweep", {})}
     select = {"top": 2, "seeds": 3, **blocks.pop("select", {})}
     sweep = parse_sweep({"run": {}, "space": space, "sweep": settings, "select": select}, name)
-    entry = Entry(sweep, Ledger(Path("/sweeps/s")))
-    return PreparedSweep(entry, "sqlite:////sweeps/s/mlflow.db", [], share)
+    opened = OpenedSweep(sweep, Ledger(Path("/sweeps/s")))
+    return PreparedSweep(opened, "sqlite:////sweeps/s/mlflow.db", [], share)
 
 
 def plan(left: int = 10, at_once: int = 4, **about: Any) -> Plan:

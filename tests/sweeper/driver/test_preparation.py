@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.config.sweep import Sweep
-from sweeper.driver.preparation import Entry
+from sweeper.driver.preparation import OpenedSweep
 from sweeper.ledger import Ledger, RerunStage
 from sweeper.results.selection import best, reruns
 from tests.sweeper.groups import GROUPS, swept
@@ -28,7 +28,7 @@ def selected(ledger: Ledger, sweep: Sweep) -> RerunStage:
 
 
 def is_finished(sweep: Sweep, folder: Path) -> bool:
-    return Entry(sweep, Ledger(folder)).is_finished
+    return OpenedSweep(sweep, Ledger(folder)).is_finished
 
 
 def test_a_sweep_is_finished_when_the_best_of_all_groups_have_been_rerun(tmp_path: Path) -> None:

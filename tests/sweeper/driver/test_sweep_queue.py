@@ -8,7 +8,7 @@ import pytest
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.cluster import Share
-from sweeper.driver.preparation import Entry
+from sweeper.driver.preparation import OpenedSweep
 from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import AnyAssignment, RerunAssignment
@@ -98,9 +98,9 @@ def test_a_queue_ends_when_all_of_it_has(tmp_path: Path) -> None:
     assert n_done == 2 + 2 + 5 + 2 + 2
     assert sorted(queue.over) == ["a", "b", "c"]
     for active in queue.sweeps:
-        entry = Entry(active.sweep, Ledger(active.prepared.entry.folder))
-        entry.ledger.places = ["here"]
-        assert entry.is_finished
+        opened = OpenedSweep(active.sweep, Ledger(active.prepared.opened.folder))
+        opened.ledger.places = ["here"]
+        assert opened.is_finished
 
 
 def test_a_sweep_gets_no_more_at_once_than_lets_its_sampler_learn(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from sweeper.execution.storage import (
     below,
     copy_folder,
     digest_of_state,
-    fault,
     forget,
     is_folder,
     is_marked,
@@ -21,6 +20,7 @@ from sweeper.execution.storage import (
     keep_state,
     mark,
     restore,
+    storage_fault,
     unmark,
 )
 from tests.sweeper.execution.assignments import trial
@@ -197,7 +197,7 @@ def test_what_is_forgotten_is_gone_and_the_rest_stays(storage: Path, target: Pat
 
 def test_a_uri_is_as_good_as_a_path(storage: Path, target: Path) -> None:
     uri = f"file://{storage}"
-    assert fault(uri) is None
+    assert storage_fault(uri) is None
     save(storage, "key", 1, 0, "state")
     assert restore(uri, "key", target)
     assert (target / STATE).read_text() == "state"
@@ -206,13 +206,13 @@ def test_a_uri_is_as_good_as_a_path(storage: Path, target: Path) -> None:
 
 
 def test_a_good_storage_is_made_and_left_empty(storage: Path) -> None:
-    assert fault(str(storage / "deep" / "down")) is None
+    assert storage_fault(str(storage / "deep" / "down")) is None
     assert list((storage / "deep" / "down").iterdir()) == []
 
 
 def test_a_storage_that_cannot_be_written_is_named(storage: Path) -> None:
     storage.write_text("a file")
-    wrong = fault(str(storage / "below"))
+    wrong = storage_fault(str(storage / "below"))
     assert wrong is not None
     assert wrong.startswith(f"{storage}/below: must be a place to write to, but ")
 
@@ -220,12 +220,12 @@ def test_a_storage_that_cannot_be_written_is_named(storage: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_storage_without_permission_is_named(storage: Path) -> None:
     storage.mkdir(mode=0o500)
-    assert "must be a place to write to" in str(fault(str(storage)))
+    assert "must be a place to write to" in str(storage_fault(str(storage)))
 
 
 @pytest.mark.parametrize("uri", ["nothing://bucket/x", "://"])
 def test_a_uri_that_leads_nowhere_is_named(uri: str) -> None:
-    assert f"{uri}: must be a place to write to, but " in str(fault(uri))
+    assert f"{uri}: must be a place to write to, but " in str(storage_fault(uri))
 
 
 def test_a_kept_folder_is_copied_over_what_a_torn_copy_left(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from sweeper.tracking import (
     Tracking,
     deliver_outbox,
-    fault,
     store,
+    tracking_fault,
 )
 from tests.sweeper.servers import free_port
 from tests.sweeper.tracking.stores import log_of, log_steps, steps
@@ -25,8 +25,8 @@ from tests.sweeper.tracking.stores import log_of, log_steps, steps
 
 
 def test_a_store_in_a_writable_folder_is_fine(sweep: Tracking, tmp_path: Path) -> None:
-    assert fault(sweep.uri) is None
-    assert fault(f"sqlite:///{tmp_path}/new/mlflow.db") is None
+    assert tracking_fault(sweep.uri) is None
+    assert tracking_fault(f"sqlite:///{tmp_path}/new/mlflow.db") is None
     assert not (tmp_path / "new").exists()
 
 
@@ -44,7 +44,7 @@ def test_a_store_in_a_writable_folder_is_fine(sweep: Tracking, tmp_path: Path) -
 def test_a_fault_is_explained(given: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a database " * 100)
     uri = given.format(tmp=tmp_path, port=free_port())
-    found = fault(uri)
+    found = tracking_fault(uri)
     assert found is not None
     assert said.format(tmp=tmp_path) in found
     assert "secret" not in found
@@ -55,7 +55,7 @@ def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.Monke
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        found = fault(f"http://127.0.0.1:{server.getsockname()[1]}")
+        found = tracking_fault(f"http://127.0.0.1:{server.getsockname()[1]}")
     assert found is not None
     assert "but does not within" in found
 
@@ -91,9 +91,9 @@ def test_credentials_come_from_the_environment(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "me")
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "right")
-    assert fault(locked) is None
+    assert tracking_fault(locked) is None
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "wrong")
-    said = fault(locked)
+    said = tracking_fault(locked)
     assert said is not None
     assert "401" in said
     assert "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD" in said

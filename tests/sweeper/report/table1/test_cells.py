@@ -13,7 +13,7 @@ from mpnet.methods import METHODS
 from sweeper.config.folder import Choice, load_folder
 from sweeper.config.space import with_values
 from sweeper.config.sweep import Sweep
-from sweeper.report.table1.cells import Entry, Recorded, Table, paper_rows, table_of
+from sweeper.report.table1.cells import SweepHistory, Table, TableEntry, paper_rows, table_of
 from sweeper.report.table1.heading import protocol, seeds
 from sweeper.report.table1.paper import COLUMNS, EPOCHS, Column, table1
 from sweeper.results.records import RerunRecord, TrialRecord
@@ -26,7 +26,7 @@ FIVE_TASKS = {"name": "split_mnist", "n_tasks": 5}
 MEASURES = {"method.measure": {"choice": ["var", "snr"]}}
 
 
-def entry(table: Table, row: str, column: str = "2-Split MNIST") -> Entry:
+def entry(table: Table, row: str, column: str = "2-Split MNIST") -> TableEntry:
     [found] = [e for e in table.cells if (e.row.label, e.column.label) == (row, column)]
     return found
 
@@ -144,7 +144,7 @@ def test_a_trial_of_which_nothing_was_resolved_has_no_cell() -> None:
     assert with_sweep(table_of([sweep])) == []
 
 
-def bound_alone(**run: Any) -> Recorded:
+def bound_alone(**run: Any) -> SweepHistory:
     """A sweep without trials, its run resolved by `mpnet`."""
     resolved = parse_run(run).model_dump(mode="json")
     return replace(recorded(EWC, [], []), bound_runs=[resolved])
@@ -210,11 +210,11 @@ def test_a_sweep_on_another_benchmark_is_left_out_and_named(benchmark: dict[str,
 # The head
 
 
-def at(row: str, benchmark: dict[str, Any] = TWO_TASKS, **training: Any) -> Recorded:
+def at(row: str, benchmark: dict[str, Any] = TWO_TASKS, **training: Any) -> SweepHistory:
     return recorded({"name": row}, [], [], benchmark=benchmark, **training)
 
 
-def everywhere(**training: Any) -> list[Recorded]:
+def everywhere(**training: Any) -> list[SweepHistory]:
     return [at("ewc", {"name": c.benchmark, "n_tasks": c.n_tasks}, **training) for c in COLUMNS]
 
 
@@ -237,7 +237,7 @@ def test_the_head_says_that_the_protocol_is_the_papers() -> None:
         ),
     ],
 )
-def test_the_head_says_which_columns_depart(sweeps: list[Recorded], where: str) -> None:
+def test_the_head_says_which_columns_depart(sweeps: list[SweepHistory], where: str) -> None:
     texts = protocol(table_of(sweeps))
     assert texts[0].startswith("Not the paper's protocol (250 epochs, batch 500)")
     assert texts[1] == f"epochs 9 (paper: 250): {where}."
@@ -274,7 +274,7 @@ def test_every_departure_is_named() -> None:
         ([recorded(EWC), recorded({"name": "si"}, tests=TESTS[:1])], "1 to 3 test seeds"),
     ],
 )
-def test_the_head_counts_the_test_seeds(sweeps: list[Recorded], text: str) -> None:
+def test_the_head_counts_the_test_seeds(sweeps: list[SweepHistory], text: str) -> None:
     assert seeds(table_of(sweeps)) == text
 
 
@@ -283,7 +283,9 @@ def test_the_head_counts_the_test_seeds(sweeps: list[Recorded], text: str) -> No
 
 def folder_table(budget: str | None = None) -> Table:
     sweeps = load_folder(FOLDER, Choice(budget=budget))
-    return table_of([Recorded(sweep.name, sweep, [], [], bound_runs(sweep)) for sweep in sweeps])
+    return table_of(
+        [SweepHistory(sweep.name, sweep, [], [], bound_runs(sweep)) for sweep in sweeps]
+    )
 
 
 def bound_runs(sweep: Sweep) -> list[dict[str, Any]]:

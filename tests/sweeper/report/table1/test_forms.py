@@ -18,7 +18,7 @@ from sweeper.report.table1.terminal import show
 from sweeper.report.table1.words import raised
 from sweeper.report.table1.writing import files
 from sweeper.results.records import Rerun
-from sweeper.results.texts import points
+from sweeper.results.texts import in_points
 from tests.sweeper.records import HOSTILE, Page
 from tests.sweeper.table1_records import TESTS, TRIALS, recorded
 
@@ -33,7 +33,7 @@ TABLE = table_of(
     ],
     [f"c: {HOSTILE}"],
 )
-PRINTED = [f"{points(c.acc)} / {points(c.bwt, is_signed=True)}" for c in table1()]
+PRINTED = [f"{in_points(c.acc)} / {in_points(c.bwt, is_signed=True)}" for c in table1()]
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_the_latex_has_our_numbers_and_the_papers(forms: dict[str, str]) -> None
     text = forms["table1.tex"]
     assert r"EWC & $95.00 \pm 2.00$\textsuperscript{1} & $-4.00 \pm 2.00$ & " in text
     papers = re.findall(r"\\textcolor\{alike\}\{\$(\d\d\.\d\d)\$\}", text)
-    assert sorted(papers) == sorted(points(cell.acc) for cell in table1())
+    assert sorted(papers) == sorted(in_points(cell.acc) for cell in table1())
 
 
 def test_what_latex_takes_for_its_own_is_escaped(forms: dict[str, str]) -> None:
