@@ -1,10 +1,13 @@
 """The end of a sweep: its report, its record in MLflow, and where everything is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from mpnet.environment import environment
 from sweeper import tracking
 from sweeper.driver.active import ActiveSweep
+from sweeper.driver.preparation import PreparedSweep
 from sweeper.ledger import JOURNAL
 from sweeper.results.facts import Facts, facts_of
 from sweeper.results.texts import shell_command
@@ -47,6 +50,13 @@ def interrupt(active: ActiveSweep) -> None:
         active.settle()
         tags = {"sweeper.status": "stopped"}
         tracking.close_sweep(active.tracking, "KILLED", {}, tags, {})
+
+
+def places_of_all(folder: Path, prepared: Sequence[PreparedSweep]) -> list[str]:
+    """Where to look at the sweeps of a queue."""
+    lines = [f"reports: {folder.resolve() / '*' / 'report.html'}"]
+    commands = [tracking.ui_command(uri) for uri in dict.fromkeys(p.uri for p in prepared)]
+    return [*lines, *(f"MLflow:  {shell_command(*command)}" for command in commands if command)]
 
 
 def _headline(facts: Facts) -> dict[str, float]:

@@ -11,7 +11,7 @@ from sweeper import tracking
 from sweeper.config.sweep import Sweep
 from sweeper.driver import cluster
 from sweeper.driver.active import ActiveSweep
-from sweeper.driver.closing import Closed, close, interrupt
+from sweeper.driver.closing import Closed, close, interrupt, places_of_all
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
     OpenedSweep,
@@ -204,6 +204,8 @@ class _Launch:
             if not self.is_queue:
                 show_outcome(self.console, closed.facts)
                 print_lines(self.console, closed.places)
+        if self.is_queue and self.closing:
+            print_lines(self.console, places_of_all(self.options.folder, self.prepared))
         unfinished = [s for s in queue.sweeps if not s.is_over and s.place not in queue.refused]
         for active in unfinished:
             interrupt(active)

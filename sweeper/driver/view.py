@@ -124,11 +124,16 @@ class View:
             reached = _reached(record)
         elif state == "running":
             state, reached = "interrupted", "it is tried again"
-        name = f"{sweep.sweep.name} " if len(self.sweeps) > 1 else ""
-        head = f"[{name}{assignment.stage} {stage.n_wanted - stage.n_left}/{stage.n_wanted}]"
+        count = f"{stage.n_wanted - stage.n_left}/{stage.n_wanted}"
+        head = f"[{self._sweep_name(assignment)}{assignment.stage} {count}]"
         seconds = self._seconds_left()
         left = f"  ({duration(seconds)} left)" if seconds else ""
         return f"{head} {_name(assignment)} {state}: {reached}  {_settings(assignment)}{left}"
+
+    def _sweep_name(self, assignment: AnyAssignment) -> str:
+        """The name of its sweep where there are several, and a space."""
+        name = self.sweeps[assignment.sweep].sweep.name
+        return f"{name} " if len(self.sweeps) > 1 else ""
 
     # What is shown
 
@@ -174,7 +179,7 @@ class View:
         table = Table.grid(padding=(0, 2))
         for trial in list(self._running.values()):
             table.add_row(
-                f"  {_name(trial.assignment)}",
+                Text(f"  {self._sweep_name(trial.assignment)}{_name(trial.assignment)}"),
                 ProgressBar(total=1.0, completed=trial.share, width=20),
                 f"{percent(trial.score):>8}" if trial.score else "starting",
                 Text(_settings(trial.assignment), style="dim"),
