@@ -61,6 +61,7 @@ class ActiveSweep:
         self.is_open = self.is_over = self.has_reruns = False
         self.deadline = float("inf")
         self.chosen: dict[int, TrialRecord] = {}
+        self._n_trials = 0 if is_select_only else prepared.sweep.n_trials
 
     @property
     def sweep(self) -> Sweep:
@@ -82,6 +83,13 @@ class ActiveSweep:
     def n_running(self) -> int:
         """What is being worked on."""
         return self.stage.n_running if self.stage else 0
+
+    @property
+    def n_unstarted(self) -> int:
+        """Trials of the search that nobody has been given yet."""
+        if isinstance(self.stage, SearchStage):
+            return self.stage.n_left - self.stage.n_running
+        return 0 if self.is_open else self._n_trials
 
     # What is to be done
 

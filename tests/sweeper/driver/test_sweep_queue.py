@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sweeper.config.sweep import Sweep, parse_sweep
+from sweeper.driver import sweep_queue
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.cluster import Share
 from sweeper.driver.preparation import OpenedSweep
@@ -16,7 +17,7 @@ from sweeper.ledger import Ledger
 from tests.sweeper.ledgers import outcome
 from tests.sweeper.studies import Nobody, PlainSweep, plain_sweep
 
-pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
 ONE_CPU = Share(1, 0, 4)
 
 
@@ -58,6 +59,23 @@ class Queue(SweepQueue):
 
 def names(queue: SweepQueue, given: list[AnyAssignment]) -> list[tuple[str, str]]:
     return [(queue.sweeps[one.sweep].sweep.name, one.stage) for one in given]
+
+
+def test_near_the_end_who_has_the_most_left_gives_and_reruns_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep_queue, "_BALANCED_BELOW", 2)
+    few, many = swept("few", 2), swept("many", 7)
+    queue = Queue(*actives(tmp_path, few, many))
+    first, *others = queue.all_now()
+    assert names(queue, [first]) == [("few", "search")]  # nine to start, more than twice four
+    assert names(queue, others) == [("many", "search")] * 3
+    for assignment in (first, *others):
+        queue.finish(assignment)
+    given = queue.all_now()
+    assert names(queue, given) == [("many", "search")] * 3 + [("few", "search")]
+    queue.finish(given[-1])
+    assert names(queue, queue.all_now()) == [("few", "test")]
 
 
 def test_the_first_sweep_that_has_something_to_give_gives(tmp_path: Path) -> None:

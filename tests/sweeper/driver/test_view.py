@@ -15,7 +15,7 @@ from sweeper.execution.assignment import AnyAssignment
 from tests.sweeper.ledgers import outcome
 from tests.sweeper.studies import plain_sweep
 
-pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
 HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
 SPACE = {"method.name": {"grid": ["lra", HOSTILE]}, "x": {"int": [1, 2]}}
 
