@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
-from sweeper.ledger import open_ledger
+from sweeper.ledger import Ledger
 from sweeper.results.records import Record, RerunRecord, TrialRecord
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ class Command:
 
     def trials(self) -> list[TrialRecord]:
         """Those of the search, by the ledger."""
-        return open_ledger(self.folder).trial_records()
+        return Ledger(self.folder).trial_records()
 
     def finished(self) -> list[TrialRecord]:
         """Those of the search that came to an end."""
@@ -69,7 +69,7 @@ class Command:
 
     def reruns(self) -> list[RerunRecord]:
         """Those on the test sets that came to an end."""
-        records = open_ledger(self.folder).rerun_records()
+        records = Ledger(self.folder).rerun_records()
         return [record for record in records if record.state == "finished"]
 
     def wait_for(self, is_so: Callable[[], bool], seconds: float = 300.0) -> None:
