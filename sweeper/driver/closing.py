@@ -65,7 +65,7 @@ def _headline(facts: Facts) -> dict[str, float]:
     if facts.best_test:
         for name, value in (("acc", facts.best_test.acc), ("bwt", facts.best_test.bwt)):
             metrics |= {f"test/{name}_mean": value.mean, "test/seeds": value.n}
-            metrics |= {f"test/{name}_std": value.deviation} if value.deviation else {}
+            metrics |= {} if value.deviation is None else {f"test/{name}_std": value.deviation}
     return metrics
 
 

@@ -3,6 +3,8 @@
 import logging
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +40,17 @@ class Share:
     def n_threads(self) -> int:
         """CPU threads of a trial."""
         return max(1, int(self.cpu))
+
+
+@contextmanager
+def left_as_found() -> Iterator[None]:
+    """End the Ray that is started in this context; one that runs already goes on."""
+    was_running = ray.is_initialized()
+    try:
+        yield
+    finally:
+        if not was_running:
+            ray.shutdown()
 
 
 def connect(address: str | None) -> None:

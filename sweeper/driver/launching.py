@@ -40,7 +40,7 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     Raises:
         SweepError: before anything has started, with the faults of all.
     """
-    with only_driver(options.folder):
+    with only_driver(options.folder), cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
         check_begun(every, options)
         left = [e for e in every if options.plan_only or not e.is_finished]

@@ -1,14 +1,16 @@
 """Made-up sweeps for the paper's table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sweeper.config.space import with_values
 from sweeper.config.sweep import parse_sweep
+from sweeper.ledger import Ledger, Stage
 from sweeper.report.table1.cells import SweepHistory
 from sweeper.report.table1.paper import BATCH_SIZE, EPOCHS
-from sweeper.results.records import RerunRecord, TrialRecord
+from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 from tests.sweeper.records import failed, finished, rerun
 
 TWO_TASKS = {"name": "split_mnist", "n_tasks": 2}
@@ -56,3 +58,25 @@ def _again(tests: Sequence[RerunRecord], trials: Sequence[TrialRecord]) -> list[
         replace(one, run={**runs[one.rerun.configuration], "seed": one.rerun.seed})
         for one in tests
     ]
+
+
+def write_sweep(folder: Path) -> None:
+    """A real ledger of a finished sweep: trials 0.8 and 0.9, reruns 0.85 and 0.95."""
+    folder.mkdir(parents=True)
+    begun = recorded({"name": "ewc"}, select={"seeds": 2})
+    ledger, run = Ledger(folder), begun.bound_runs[0]
+    ledger.begin(begun.sweep)
+    ledger.bound_runs = begun.bound_runs
+    _run_all(ledger.search(begun.sweep), run, [0.8, 0.9])
+    _run_all(ledger.reruns([Rerun(1, seed) for seed in (1, 2)]), run, [0.85, 0.95])
+
+
+def _run_all(stage: Stage[Any], run: Mapping[str, Any], scores: list[float]) -> None:
+    for acc in scores:
+        asked = stage.ask()
+        assert asked is not None
+        stage.note_run(asked.number, run)
+        R = [[acc, None], [acc, acc]]
+        outcome = {"metrics": {"acc": acc, "bwt": 0.0}, "seeds": [0], "R": [R], "seconds": 1.0}
+        stage.finish(asked.number, outcome)
+    assert stage.ask() is None

@@ -16,8 +16,6 @@ from sweeper.report.table1.terminal import show
 from sweeper.report.terminal import print_lines
 from sweeper.results.texts import shell_command
 
-DEFAULT = Path("sweeps/table1")
-
 
 def write(folder: Path, console: Console) -> None:
     """Collect the sweeps below a folder, write the four files there, print the table.

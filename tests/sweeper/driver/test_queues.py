@@ -1,4 +1,4 @@
-"""A folder of sweeps, run as one, on real digits."""
+"""A queue of sweeps that is killed again and again, on real digits."""
 
 import json
 import time
@@ -8,63 +8,8 @@ from random import Random
 import pytest
 from mlflow import MlflowClient
 
-from sweeper.commands.launch import main
 from sweeper.ledger import Ledger, open_ledger
 from tests.sweeper.sweeps import SMALL, Command, kill
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Two sweeps."""
-    path = tmp_path / "both"
-    path.mkdir()
-    for name, method in (("a", "ft"), ("b", "ff")):
-        run = {**SMALL["run"], "method": {"name": method}, "epochs": 1}
-        space = {"method.tau_0": {"grid": [1e-5, 1e-6]}}
-        select = {"top": 1, "seeds": 1}
-        blocks = {"run": run, "space": space, "sweep": {"sampler": "grid"}, "select": select}
-        (path / f"{name}.yaml").write_text(json.dumps(blocks))
-    return path
-
-
-def test_one_plan_for_all(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = ["--output", str(tmp_path / "out")]
-    assert main([str(folder), "--plan", *output]) == 0
-    printed = capsys.readouterr().out
-    assert "2 sweeps: 4 trials, 2 reruns" in printed
-    assert main([str(folder), "--status", *output]) == 0
-    assert capsys.readouterr().out.splitlines() == ["a: not begun", "b: not begun"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["run.benchmark.name=split_mnist"], "--only PATTERN leaves sweeps out"),
-        (["run.method.tau_9=1"], "did you mean"),
-        (["--resume"], "there must be a sweep to go on with, but is none"),
-        (["--only", "c"], "must fit the name of a sweep; there is a, b"),
-    ],
-)
-def test_a_fault_of_any_is_told_before_one_starts(
-    folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
-    message: str,
-) -> None:
-    monkeypatch.setenv("MPNET_DATA", str(tmp_path / "nothing"))
-    assert main([str(folder), "--output", str(tmp_path / "out"), *options]) == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_pattern_needs_a_folder(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(folder / "a.yaml"), "--only", "a"]) == 2
-    assert "must come with a folder" in capsys.readouterr().err
 
 
 @pytest.fixture

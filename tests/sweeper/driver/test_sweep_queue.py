@@ -1,64 +1,20 @@
 """One queue of sweeps, on real ledgers: who gives when, and what comes of it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.driver import sweep_queue
-from sweeper.driver.active import ActiveSweep
 from sweeper.driver.cluster import Share
 from sweeper.driver.preparation import OpenedSweep
-from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.errors import SweepError
-from sweeper.execution.assignment import AnyAssignment, RerunAssignment
+from sweeper.execution.assignment import RerunAssignment
 from sweeper.ledger import Ledger
+from tests.sweeper.driver.queues import Queue, actives, names, swept
 from tests.sweeper.ledgers import outcome
-from tests.sweeper.studies import Nobody, PlainSweep, plain_sweep
+from tests.sweeper.studies import plain_sweep
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
-ONE_CPU = Share(1, 0, 4)
-
-
-def swept(
-    name: str, n_trials: int = 2, select: dict[str, Any] | None = None, **more: Any
-) -> Sweep:
-    blocks = {
-        "run": {},
-        "space": {"x": {"grid": list(range(n_trials))}},
-        "sweep": {"sampler": "grid", **more},
-        "select": {"seeds": 2, **(select or {})},
-    }
-    return parse_sweep(blocks, name)
-
-
-def actives(folder: Path, *sweeps: Sweep, share: Share = ONE_CPU) -> list[PlainSweep]:
-    for sweep in sweeps:
-        (folder / sweep.name).mkdir(exist_ok=True)
-    return [plain_sweep(s, folder / s.name, share, place) for place, s in enumerate(sweeps)]
-
-
-class Queue(SweepQueue):
-    """A queue that remembers which sweeps are over, in their order."""
-
-    def __init__(self, *sweeps: ActiveSweep, devices: tuple[float, float] | None = (4, 0)) -> None:
-        self.over: list[str] = []
-        super().__init__(sweeps, devices, Nobody(), lambda s: self.over.append(s.sweep.name))
-
-    def all_now(self) -> list[AnyAssignment]:
-        """What it gives as long as nothing ends."""
-        found = []
-        while assignment := self.next():
-            found.append(assignment)
-        return found
-
-    def finish(self, assignment: AnyAssignment, acc: float = 0.5) -> None:
-        self.ended(assignment, {"outcome": outcome(acc)})
-
-
-def names(queue: SweepQueue, given: list[AnyAssignment]) -> list[tuple[str, str]]:
-    return [(queue.sweeps[one.sweep].sweep.name, one.stage) for one in given]
 
 
 def test_near_the_end_who_has_the_most_left_gives_and_reruns_come_first(
@@ -121,13 +77,6 @@ def test_a_queue_ends_when_all_of_it_has(tmp_path: Path) -> None:
         assert opened.is_finished
 
 
-def test_a_sweep_gets_no_more_at_once_than_lets_its_sampler_learn(tmp_path: Path) -> None:
-    first, second = actives(tmp_path, swept("a", 4), swept("b", 4))
-    first.most_at_once = 1
-    queue = Queue(first, second)
-    assert names(queue, queue.all_now()) == [("a", "search")] + [("b", "search")] * 3
-
-
 @pytest.mark.parametrize(
     ("share", "devices", "n_given"),
     [
@@ -156,24 +105,6 @@ def test_trials_of_sweeps_with_other_needs_fill_what_is_left(tmp_path: Path) -> 
 # Ends that are none
 
 
-def test_a_crash_is_tried_again_as_often_as_its_own_sweep_says(tmp_path: Path) -> None:
-    never, once = swept("never", 1, retries=0), swept("once", 1, retries=1)
-    queue = Queue(*actives(tmp_path, never, once))
-    for assignment in queue.all_now():
-        queue.ended(assignment, {"crash": "KeyError: 'x'"})
-    (again,) = queue.all_now()
-    assert (again.sweep, again.number, again.attempt) == (1, 0, 1)
-    queue.ended(again, {"crash": "KeyError: 'y'"})
-    assert queue.all_now() == []
-    assert queue.is_over
-    records = [active.ledger.trial_records()[0] for active in queue.sweeps]
-    assert [(r.state, r.reason) for r in records] == [
-        ("failed", "KeyError: 'x'"),
-        ("failed", "KeyError: 'y'"),
-    ]
-    assert [active.code for active in queue.sweeps] == [1, 1]
-
-
 def test_a_full_storage_stops_all_and_loses_nothing(tmp_path: Path) -> None:
     queue = Queue(*actives(tmp_path, swept("a", 3), swept("b", 3)))
     first, *others = queue.all_now()
@@ -189,41 +120,6 @@ def test_a_full_storage_stops_all_and_loses_nothing(tmp_path: Path) -> None:
     given = again.all_now()
     assert (given[0].key, given[0].number, given[0].attempt) == (first.key, first.number, 1)
     assert [one.sweep for one in given[1:]] == [1, 1]  # a's others are done
-
-
-def test_what_a_scheduler_stops_is_stopped_and_cannot_win(tmp_path: Path) -> None:
-    queue = Queue(*actives(tmp_path, swept("a", 2, {"at_least": 1, "seeds": 1})))
-    good, bad = queue.all_now()
-    queue.ended(bad, {"step": 3})
-    queue.finish(good)
-    (rerun,) = queue.all_now()
-    assert isinstance(rerun, RerunAssignment)
-    assert rerun.rerun.configuration == good.number
-    records = queue.sweeps[0].ledger.trial_records()
-    assert [record.state for record in records] == ["finished", "stopped"]
-    assert records[1].reason == "stopped by the scheduler at step 3"
-
-
-def test_hours_are_each_sweeps_own(tmp_path: Path) -> None:
-    said: list[str] = []
-    short, long = actives(tmp_path, swept("a", 4, hours=1, concurrency=2), swept("b", 3))
-    short.say = said.append
-    short.most_at_once = 2
-    queue = Queue(short, long)
-    first, second, *others = queue.all_now()
-    queue.finish(first)
-    short.deadline = 0.0
-    assert queue.is_late(second)
-    assert not queue.is_late(others[0])
-    queue.ended(second, {"step": 1})  # stopped by the clock, to be gone on with another time
-    assert said == []
-    queue.all_now()
-    assert (
-        said[0] == "a: out of time with 3 trials to go; more hours and --resume go on with them."
-    )
-    states = [record.state for record in short.ledger.trial_records()]
-    assert states == ["finished", "running"]
-    assert [active.n_running for active in queue.sweeps] == [0, 3]
 
 
 def test_a_sweep_that_comes_to_nothing_does_not_hold_up_the_others(tmp_path: Path) -> None:
@@ -252,13 +148,3 @@ def test_a_sweep_that_cannot_begin_is_left_out(
     queue = Queue(bad, good)
     assert {one.sweep for one in queue.all_now()} == {1}
     assert str(queue.refused[0]) == "sweep.tracking_uri: away"
-
-
-def test_the_test_split_is_out_of_a_searchs_reach(tmp_path: Path) -> None:
-    queue = Queue(*actives(tmp_path, swept("a", 2)))
-    given = queue.all_now()
-    for assignment in given:
-        assert assignment.resolved(0)["split"] == "validation"
-        queue.finish(assignment)
-    for assignment in queue.all_now():
-        assert assignment.resolved(1)["split"] == "test"

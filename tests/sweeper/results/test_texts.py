@@ -1,4 +1,4 @@
-"""Commands, values and differences as they are printed."""
+"""Numbers, names, values, commands and differences as they are printed."""
 
 import pytest
 
@@ -6,11 +6,45 @@ from sweeper.results.comparison import Difference
 from sweeper.results.texts import (
     by_chance,
     difference,
+    duration,
     group_name,
     in_line,
+    percent,
+    run_commands,
     shell_command,
     short_difference,
+    short_names,
 )
+from tests.sweeper.records import finished
+
+
+@pytest.mark.parametrize(
+    ("value", "is_signed", "text"),
+    [(0.9923, False, "99.23%"), (-0.0016, True, "-0.16%"), (0.0002, True, "+0.02%")]
+    + [(-0.000001, True, "0.00%"), (None, True, "–")],
+)
+def test_fractions_read_as_percentages(value: float | None, is_signed: bool, text: str) -> None:
+    assert percent(value, is_signed) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59.6, "1 min"), (61, "1 min 1 s"), (7200, "2 h"), (90061, "1 d 1 h")],
+)
+def test_durations_have_two_units_at_most(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_names_are_short_where_that_is_clear() -> None:
+    paths = ["method.name", "method.tau_0", "layers.rho", "a.size", "b.size"]
+    assert list(short_names(paths).values()) == ["method", "tau_0", "rho", "a.size", "b.size"]
+
+
+def test_a_command_can_be_pasted_into_a_shell() -> None:
+    trial = finished(0, 0.9, 0.0, values={"method.tau_0": 1e-05, "method.measure": "a b"})
+    [command] = run_commands("x.yaml", trial, ())
+    expected = "python -m mpnet x.yaml method.tau_0=1.0e-05 'method.measure=a b' --seed 0"
+    assert command == expected
 
 
 def test_a_printed_command_begins_with_the_script_that_we_were_called_by(

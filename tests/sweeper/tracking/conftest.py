@@ -1,6 +1,5 @@
-"""A real SQLite store, whose answers may get lost."""
+"""A sweep in a real SQLite store, whose answers may get lost."""
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +9,8 @@ import pytest
 from mlflow import MlflowClient
 
 from sweeper import tracking
-from sweeper.tracking import (
-    Tracking,
-    delivery,
-    open_sweep,
-    store,
-)
-from tests.sweeper.tracking.stores import opened
+from sweeper.tracking import Tracking, delivery, store
+from tests.sweeper.stores import opened
 
 
 class Faulty:
@@ -36,20 +30,6 @@ class Faulty:
             return answer
 
         return call
-
-
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with all tables; making them takes seconds."""
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    open_sweep(f"sqlite:///{path}", "unused", "unused", "unused", path.parent, {}, {}, {})
-    return path
-
-
-@pytest.fixture
-def uri(tmp_path: Path, empty_store: Path) -> str:
-    (tmp_path / "store").mkdir()
-    return f"sqlite:///{shutil.copy(empty_store, tmp_path / 'store')}"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What becomes of records while the store fails: delivered once, later, or kept."""
+"""What becomes of records while the store fails: delivered later, or kept."""
 
 import threading
 import time
@@ -7,27 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.tracking import (
-    Tracking,
-    close_left_over,
-    deliver_outbox,
-    run_ids,
+from sweeper.tracking import Tracking, close_left_over, deliver_outbox, run_ids
+from tests.sweeper.stores import (
+    artifact,
+    leave_record,
+    log_of,
+    log_steps,
+    steps,
+    the_run,
+    wait_until,
 )
-from tests.sweeper.tracking.stores import artifact, log_of, log_steps, steps, the_run, wait_until
-
-# Failures of the store
-
-
-@pytest.mark.parametrize("call", ["create_run", "log_batch", "search_runs", "set_terminated"])
-def test_a_lost_answer_changes_nothing(sweep: Tracking, lost: list[str], call: str) -> None:
-    lost.append(call)
-    log = log_of(sweep)
-    log_steps(log, range(5))
-    log.close("FINISHED", patience=60)
-    assert lost == []
-    assert steps(sweep) == list(range(5))
-    assert the_run(sweep).data.params == {"lr": "0.1"}
-    assert the_run(sweep).info.status == "FINISHED"
 
 
 def test_a_store_that_comes_back_gets_everything(sweep: Tracking, away: threading.Event) -> None:
@@ -72,40 +61,6 @@ def test_what_cannot_be_delivered_waits_in_the_outbox(
     assert steps(sweep) == list(range(5))
     assert (run.info.status, run.data.tags["reason"]) == ("FAILED", "diverged")
     assert artifact(sweep, run, "R.json") == "[]"
-
-
-@pytest.mark.parametrize("call", ["create_run", "log_batch", "log_artifacts", "set_terminated"])
-def test_a_delivery_that_breaks_off_is_repeated_without_harm(
-    sweep: Tracking, lost: list[str], call: str
-) -> None:
-    leave_record(sweep, range(5))
-    lost.append(call)
-    assert deliver_outbox(sweep) == 1
-    assert deliver_outbox(sweep) == 0
-    assert steps(sweep) == list(range(5))
-    assert the_run(sweep).info.status == "FAILED"
-
-
-def leave_record(sweep: Tracking, steps: range) -> Path:
-    """Leave a failed trial in the outbox."""
-    log = log_of(replace(sweep, uri="http://127.0.0.1:9"))
-    log_steps(log, steps)
-    log.artifact("R.json", "[]")
-    log.close("FAILED", patience=0.0)
-    log._thread.join()
-    [path] = Path(sweep.outbox).glob("*.json")
-    return path
-
-
-def test_a_record_that_comes_twice_changes_nothing(sweep: Tracking) -> None:
-    path = leave_record(sweep, range(5))
-    content = path.read_bytes()
-    assert deliver_outbox(sweep) == 0
-    before = the_run(sweep).to_dictionary()
-    path.write_bytes(content)
-    assert deliver_outbox(sweep) == 0
-    assert the_run(sweep).to_dictionary() == before
-    assert steps(sweep) == list(range(5))
 
 
 def test_a_resumed_trial_takes_its_record_out_of_the_outbox(

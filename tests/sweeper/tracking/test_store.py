@@ -12,14 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sweeper.tracking import (
-    Tracking,
-    deliver_outbox,
-    store,
-    tracking_fault,
-)
+from sweeper.tracking import Tracking, deliver_outbox, store, tracking_fault
 from tests.sweeper.servers import free_port
-from tests.sweeper.tracking.stores import log_of, log_steps, steps
+from tests.sweeper.stores import log_of, log_steps, steps
 
 # Is the store there?
 

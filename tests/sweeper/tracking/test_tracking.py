@@ -1,4 +1,4 @@
-"""Sweeps and trials in MLflow: one run each, every point once, resumed or not."""
+"""Sweeps and trials in MLflow: one run each, every point once."""
 
 import json
 import pickle
@@ -10,7 +10,6 @@ from urllib.parse import parse_qs
 
 import pytest
 from mlflow import MlflowClient
-from mlflow.entities import ViewType
 
 from sweeper import tracking
 from sweeper.tracking import (
@@ -26,7 +25,7 @@ from sweeper.tracking import (
     ui_link,
 )
 from tests.sweeper.servers import free_port
-from tests.sweeper.tracking.stores import (
+from tests.sweeper.stores import (
     artifact,
     kill,
     log_of,
@@ -205,32 +204,6 @@ def test_no_thread_is_left(sweep: Tracking) -> None:
     assert not log._thread.is_alive()
 
 
-# Resuming
-
-
-def test_a_resumed_trial_goes_on_in_its_run(sweep: Tracking, away: threading.Event) -> None:
-    first = log_of(sweep)
-    log_steps(first, range(5))
-    wait_until(lambda: first.pending() == [])
-    kill(first)
-    second = log_of(sweep)
-    log_steps(second, range(3, 8))
-    second.close("FINISHED")
-    assert steps(sweep) == steps(sweep, "acc") == list(range(8))
-    assert the_run(sweep).info.status == "FINISHED"
-
-
-def test_a_run_that_had_failed_runs_again(sweep: Tracking, away: threading.Event) -> None:
-    log_of(sweep).close("FAILED")
-    log = RunLog(sweep, "a", "again", {"lr": 99, "new": 1}, {"attempt": "2"})
-    wait_until(lambda: the_run(sweep).info.status == "RUNNING")
-    run = the_run(sweep)
-    assert run.data.params == {"lr": "0.1", "new": "1"}
-    assert (run.data.tags["attempt"], run.data.tags["sweeper.status"]) == ("2", "running")
-    log.close("FINISHED")
-    assert the_run(sweep).info.status == "FINISHED"
-
-
 def test_what_was_pending_at_a_checkpoint_is_not_lost(
     sweep: Tracking, away: threading.Event
 ) -> None:
@@ -248,19 +221,6 @@ def test_what_was_pending_at_a_checkpoint_is_not_lost(
     second.close("FINISHED")
     assert steps(sweep) == list(range(8))
     assert artifact(sweep, the_run(sweep), "R.json") == "new"
-
-
-def test_what_was_pending_but_came_through_after_all_is_not_repeated(
-    sweep: Tracking, away: threading.Event
-) -> None:
-    first = log_of(sweep)
-    log_steps(first, range(5))
-    saved = first.pending()
-    wait_until(lambda: first.pending() == [])
-    kill(first)
-    second = log_of(sweep, pending=saved)
-    second.close("FINISHED")
-    assert steps(sweep) == list(range(5))
 
 
 # Cleaning up
@@ -287,19 +247,6 @@ def test_runs_that_nobody_runs_are_closed(sweep: Tracking, away: threading.Event
     assert the_run(sweep, "parent").info.status == "RUNNING"
 
 
-def test_an_empty_twin_of_a_run_is_removed(sweep: Tracking) -> None:
-    log = log_of(sweep)
-    log_steps(log, range(3))
-    log.close("FINISHED")
-    run, client = the_run(sweep), MlflowClient(sweep.uri)
-    twin = client.create_run(sweep.experiment_id, start_time=1, tags=run.data.tags)
-    assert run_ids(sweep) == {"a": run.info.run_id}
-    close_left_over(sweep, {})
-    assert the_run(sweep).info.run_id == run.info.run_id
-    query = [sweep.experiment_id], "", ViewType.DELETED_ONLY
-    assert [r.info.run_id for r in client.search_runs(*query)] == [twin.info.run_id]
-
-
 def test_a_store_that_is_away_is_a_connection_error(sweep: Tracking, tmp_path: Path) -> None:
     nobody = replace(sweep, uri=f"http://127.0.0.1:{free_port()}")
     with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
@@ -308,16 +255,6 @@ def test_a_store_that_is_away_is_a_connection_error(sweep: Tracking, tmp_path: P
         close_left_over(nobody, {})
     with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
         opened(nobody.uri, tmp_path)
-
-
-def test_runs_of_other_sweeps_are_left_alone(sweep: Tracking, uri: str, tmp_path: Path) -> None:
-    other = opened(uri, tmp_path, "s2")
-    log = log_of(other, "b")
-    wait_until(lambda: "b" in run_ids(other))
-    close_left_over(sweep, {"b": "KILLED"})
-    assert run_ids(sweep) == {}
-    assert the_run(sweep).info.status == "RUNNING"
-    log.close("FINISHED")
 
 
 # Looking at it

@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,19 +9,15 @@ import pytest
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, parse_run
 from mpnet.methods import METHODS
-from sweeper.config.folder import Choice, load_folder
-from sweeper.config.space import with_values
-from sweeper.config.sweep import Sweep
 from sweeper.report.table1.cells import SweepHistory, Table, TableEntry, paper_rows, table_of
-from sweeper.report.table1.heading import protocol, seeds
-from sweeper.report.table1.paper import COLUMNS, EPOCHS, Column, table1
+from sweeper.report.table1.heading import protocol
+from sweeper.report.table1.paper import COLUMNS, Column, table1
 from sweeper.results.records import RerunRecord, TrialRecord
 from tests.sweeper.records import failed_rerun, finished, rerun
+from tests.sweeper.report.table1.folder import folder_table
 from tests.sweeper.table1_records import FAILED, TESTS, TRIALS, TWO_TASKS, recorded
 
-FOLDER = Path(__file__).parents[4] / "search_spaces" / "table1"
 EWC = {"name": "ewc"}
-FIVE_TASKS = {"name": "split_mnist", "n_tasks": 5}
 MEASURES = {"method.measure": {"choice": ["var", "snr"]}}
 
 
@@ -38,14 +33,14 @@ def with_sweep(table: Table) -> list[tuple[str, str]]:
 # The paper's side
 
 
+def test_there_are_thirteen_rows() -> None:
+    assert [row.label for row in paper_rows()][:2] == ["EWC", "SI"] and len(paper_rows()) == 13
+
+
 def test_without_sweeps_every_cell_of_the_paper_stands_once_in_its_order() -> None:
     table = table_of([])
     assert [e.paper for e in table.cells] == list(table1())
     assert {e.missing for e in table.cells} == {"no sweep"}
-
-
-def test_the_columns_are_those_of_the_data_file() -> None:
-    assert [c[1:] for c in COLUMNS] == [(c.benchmark, c.n_tasks) for c in table1()[:7]]
 
 
 def test_a_slip_is_told_and_nothing_is_compared_with_it() -> None:
@@ -207,90 +202,7 @@ def test_a_sweep_on_another_benchmark_is_left_out_and_named(benchmark: dict[str,
     assert table.left_out == ("elsewhere: EWC on another benchmark",)
 
 
-# The head
-
-
-def at(row: str, benchmark: dict[str, Any] = TWO_TASKS, **training: Any) -> SweepHistory:
-    return recorded({"name": row}, [], [], benchmark=benchmark, **training)
-
-
-def everywhere(**training: Any) -> list[SweepHistory]:
-    return [at("ewc", {"name": c.benchmark, "n_tasks": c.n_tasks}, **training) for c in COLUMNS]
-
-
-def test_the_head_says_that_the_protocol_is_the_papers() -> None:
-    [text] = protocol(table_of([at("ewc", epochs=250, batch_size=500)]))
-    assert text == "The paper's protocol (250 epochs, batch 500)."
-
-
-@pytest.mark.parametrize(
-    ("sweeps", "where"),
-    [
-        (everywhere(epochs=9), "all columns"),
-        ([at("ewc", epochs=9), at("si", epochs=9)], "2-Split MNIST"),
-        ([at("ewc", epochs=9), at("si", epochs=9), at("hat")], "2-Split MNIST except HAT"),
-        ([at("ewc", epochs=9), at("si"), at("hat")], "2-Split MNIST, only EWC"),
-        ([at("ewc", epochs=9), at("si", FIVE_TASKS)], "2-Split MNIST"),
-        (
-            [at("ewc", epochs=9), at("si", FIVE_TASKS, epochs=9)],
-            "2-Split MNIST; 5-Split MNIST",
-        ),
-    ],
-)
-def test_the_head_says_which_columns_depart(sweeps: list[SweepHistory], where: str) -> None:
-    texts = protocol(table_of(sweeps))
-    assert texts[0].startswith("Not the paper's protocol (250 epochs, batch 500)")
-    assert texts[1] == f"epochs 9 (paper: 250): {where}."
-    is_mixed = any(sweep.sweep.run["training"]["epochs"] == EPOCHS for sweep in sweeps)
-    assert texts[2:] == (
-        ["All other cells: the paper's protocol (250 epochs, batch 500)."] if is_mixed else []
-    )
-
-
-def test_the_best_trial_says_what_departs_once_there_is_one() -> None:
-    space = {"training.epochs": {"grid": [9, EPOCHS]}}
-    trials = [
-        finished(number, acc, 0.0, values={"training.epochs": epochs})
-        for number, (acc, epochs) in enumerate([(0.9, 9), (0.8, EPOCHS)])
-    ]
-    _, *texts = protocol(table_of([recorded(EWC, trials, [], space=space)]))
-    assert texts == ["epochs 9 (paper: 250): 2-Split MNIST."]
-
-
-def test_every_departure_is_named() -> None:
-    few = {**TWO_TASKS, "max_train_per_class": 200}
-    texts = protocol(table_of([at("ewc", few, epochs=9)]))
-    assert texts[1:] == [
-        "epochs 9 (paper: 250): 2-Split MNIST.",
-        "at most 200 training images per class (paper: all): 2-Split MNIST.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("sweeps", "text"),
-    [
-        ([], "no test results yet"),
-        ([recorded(EWC)], "3 test seeds"),
-        ([recorded(EWC), recorded({"name": "si"}, tests=TESTS[:1])], "1 to 3 test seeds"),
-    ],
-)
-def test_the_head_counts_the_test_seeds(sweeps: list[SweepHistory], text: str) -> None:
-    assert seeds(table_of(sweeps)) == text
-
-
 # The folder of search spaces
-
-
-def folder_table(budget: str | None = None) -> Table:
-    sweeps = load_folder(FOLDER, Choice(budget=budget))
-    return table_of(
-        [SweepHistory(sweep.name, sweep, [], [], bound_runs(sweep)) for sweep in sweeps]
-    )
-
-
-def bound_runs(sweep: Sweep) -> list[dict[str, Any]]:
-    points = sweep.space.corners()
-    return [parse_run(with_values(sweep.run, point)).model_dump(mode="json") for point in points]
 
 
 def test_the_folder_of_the_table_has_one_sweep_for_each_cell_in_the_papers_protocol() -> None:
@@ -298,8 +210,3 @@ def test_the_folder_of_the_table_has_one_sweep_for_each_cell_in_the_papers_proto
     assert len(table.cells) == len({e.folder for e in table.cells if e.folder}) == 91
     assert table.left_out == () and not any(e.remark for e in table.cells)
     assert protocol(table) == ["The paper's protocol (250 epochs, batch 500)."]
-
-
-def test_a_reduced_table_says_so_for_all_columns() -> None:
-    _, *departures = protocol(folder_table("reduced"))
-    assert len(departures) >= 2 and all(text.endswith(": all columns.") for text in departures)

@@ -8,7 +8,7 @@ import pytest
 
 from mpnet.config import parse_run
 from mpnet.methods import METHODS
-from sweeper.report.table1.paper import cells_of, departures, matching_cells, table1
+from sweeper.report.table1.paper import COLUMNS, cells_of, departures, matching_cells, table1
 from sweeper.results import facts
 from tests.sweeper.records import finished, rerun, unfinished
 
@@ -26,6 +26,10 @@ def resolved(**blocks: Any) -> dict[str, Any]:
 
 def test_thirteen_rows_have_seven_cells_each() -> None:
     assert list(Counter(cell.row for cell in table1()).values()) == [7] * 13
+
+
+def test_the_columns_are_those_of_the_data_file() -> None:
+    assert [c[1:] for c in COLUMNS] == [(c.benchmark, c.n_tasks) for c in table1()[:7]]
 
 
 def test_only_the_flagged_cell_is_impossible() -> None:

@@ -1,4 +1,4 @@
-"""What a report says of a sweep that compares groups."""
+"""What the page says of a sweep that compares groups."""
 
 import re
 
@@ -11,13 +11,8 @@ from tests.sweeper.records import Page
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
-    return render(facts_of(swept(), TRIALS, TESTS), {})
-
-
-@pytest.fixture(scope="module")
-def page(report: Report) -> Page:
-    return Page(report.html)
+def page(compared: Report) -> Page:
+    return Page(compared.html)
 
 
 def test_the_page_has_groups_their_differences_and_a_picture(page: Page) -> None:
@@ -39,23 +34,18 @@ def test_a_difference_has_its_interval_and_a_warning_of_chance(page: Page) -> No
     assert "18 intervals of 95%: about 1 would be clear of zero by chance alone." in said
 
 
-def test_clear_differences_stand_out(report: Report) -> None:
-    cells = re.findall(r'<td class="clear"[^>]*>([^<]*)</td>', report.html)
+def test_clear_differences_stand_out(compared: Report) -> None:
+    cells = re.findall(r'<td class="clear"[^>]*>([^<]*)</td>', compared.html)
     assert cells and all(cell.endswith("*") for cell in cells)
 
 
-def test_the_markdown_has_the_same_tables(report: Report) -> None:
+def test_the_markdown_has_the_same_tables(compared: Report) -> None:
     assert "| **lra var** | 91.00 ± 1.41 | -9.00 ± 1.41 | 2 | 97.00 | 1 | 2 | alpha=1 |" in (
-        report.markdown
+        compared.markdown
     )
     assert "| lra var | lra uniform | +9.00 [-3.71, +21.71] | +9.00 [-3.71, +21.71] | 2 |" in (
-        report.markdown
+        compared.markdown
     )
-
-
-def test_the_picture_is_a_file_of_its_own(report: Report) -> None:
-    assert report.files["differences.svg"].startswith("<svg")
-    assert render(facts_of(swept(), TRIALS, TESTS), {}) == report
 
 
 def test_without_reruns_the_page_says_that_there_is_nothing_to_compare() -> None:

@@ -1,25 +1,18 @@
-"""The page as a pure function of literal records."""
+"""The page as a pure function of literal records, as HTML, Markdown and CSV."""
 
-import json
+import csv
+import io
 import re
-from collections.abc import Sequence
-from typing import Any
 
 import plotly.offline
 import pytest
 
-from mpnet.config import parse_run
-from sweeper.config.sweep import Sweep
-from sweeper.report.figure import Figure
 from sweeper.report.rendering import Report, render
-from sweeper.report.run_figures import curves
 from sweeper.report.templates import FOLDER
 from sweeper.results.facts import facts_of
-from sweeper.results.records import Matrix, TrialRecord
+from sweeper.results.records import Matrix
 from tests.sweeper.records import (
-    ABOUT,
     HOSTILE,
-    TESTS,
     TRIALS,
     Page,
     failed,
@@ -28,23 +21,7 @@ from tests.sweeper.records import (
     selective,
     sweep_of,
 )
-
-
-@pytest.fixture(scope="module")
-def report() -> Report:
-    return render(facts_of(sweep_of(repeats=2), TRIALS, TESTS), ABOUT)
-
-
-@pytest.fixture(scope="module")
-def page(report: Report) -> Page:
-    return Page(report.html)
-
-
-def rendered(trials: Sequence[TrialRecord], sweep: Sweep | None = None) -> Page:
-    return Page(render(facts_of(sweep or sweep_of(), trials, []), {}).html)
-
-
-# The page
+from tests.sweeper.report.pages import rendered
 
 
 def test_every_tag_of_the_page_is_closed(page: Page) -> None:
@@ -89,16 +66,6 @@ def test_hostile_text_stays_text(report: Report, page: Page) -> None:
     assert "<script>" not in report.markdown
 
 
-def test_a_hostile_value_of_a_choice_stays_text_in_the_figures() -> None:
-    space = {"method.name": {"choice": [HOSTILE, "b"]}, "layers.rho": {"grid": [1, 2]}}
-    trials = [
-        finished(n, 0.9 + n / 100, 0.0, values={"method.name": (HOSTILE, "b")[n % 2]})
-        for n in range(5)
-    ]
-    html = render(facts_of(sweep_of(space), trials, []), {}).html
-    assert "<script>alert" not in html and Page(html).is_balanced
-
-
 def test_the_word_for_what_matters_is_sensitivity(report: Report) -> None:
     ours = report.html.replace(plotly.offline.get_plotlyjs(), "")
     assert "Sensitivity of ACC" in ours and "mportance" not in ours + report.markdown
@@ -137,7 +104,33 @@ def test_the_commands_and_the_file_are_there(page: Page) -> None:
     assert "commit 0123abc" in said and "sampler: random" in said
 
 
+# Markdown and CSV
+
+
+def test_the_markdown_has_the_same_numbers(report: Report) -> None:
+    assert "| **test** | **95.00 ± 2.00%** | **-4.00 ± 2.00%** | 3 seeds |" in report.markdown
+    assert "| task 2 | 90.00 | 98.00 |" in report.markdown
+    assert "| 1 | 2 | finished | 94.00 | -2.00 | lra |" in report.markdown
+
+
+def test_every_row_of_a_markdown_table_has_the_columns_of_its_head(report: Report) -> None:
+    width = 0
+    for line in report.markdown.split("\n"):
+        n_bars = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        assert n_bars == width or not (n_bars and width)
+        width = n_bars
+
+
+def test_the_csv_gives_the_records_back(report: Report) -> None:
+    rows = list(csv.DictReader(io.StringIO(report.csv)))
+    assert [int(row["number"]) for row in rows] == list(range(10))
+    assert float(rows[1]["acc"]) == 0.91 and rows[1]["seeds"] == "0 1"
+    assert float(rows[1]["method.alpha_max"]) == TRIALS[1].values["method.alpha_max"]
+    assert rows[0]["method.alpha_max"] == "" and rows[5]["reason"] == f"Diverged: {HOSTILE}"
+
+
 # Protection
+
 
 ALIKE = "LRA: every weight keeps 69 % of its rate: this is fine-tuning at a lower rate"
 SELECTIVE = [selective(0.31, 0.22, 0.48), selective(0.5, 0.1, 0.6)]
@@ -210,63 +203,8 @@ def test_one_trial_has_its_matrix_and_curve_and_no_comparison() -> None:
     assert "it takes at least 4 finished trials, and there are 1." in page.text
 
 
-def test_one_parameter_has_no_sensitivity() -> None:
-    space = {"method.tau_0": {"log_uniform": [1e-9, 1.0]}}
-    trials = [finished(n, 0.5 + n / 100, 0.0, values={"method.tau_0": 10.0**-n}) for n in range(9)]
-    page = rendered(trials, sweep_of(space))
-    assert "it takes 2 parameters with more than one value, and there are 1." in page.text
-    assert "plot-parallel" in page.ids()
-
-
-def test_a_fixed_run_has_no_plots_of_parameters() -> None:
-    page = rendered([finished(n, 0.5, 0.0, values={}) for n in range(4)], sweep_of({}))
-    assert "it takes a parameter with more than one value, and there are 0." in page.text
-
-
-def test_many_ties_leave_the_sensitivity_out() -> None:
-    page = rendered([finished(n, 0.9 if n == 0 else 0.8, 0.0) for n in range(6)])
-    assert "so many trials tie that none can be called the best." in page.text
-
-
-def test_two_objectives_have_a_history_and_a_sensitivity_each() -> None:
-    page = rendered(TRIALS, sweep_of(objective=["acc", "bwt"]))
-    both = {f"plot-{plot}-{m}" for plot in ("history", "sensitivity") for m in ("acc", "bwt")}
-    assert both <= page.ids()
-    assert "2 trials on the Pareto front of ACC and BWT; shown is the one with the best ACC." in (
-        page.text
-    )
-
-
 def test_two_hundred_trials_of_ten_tasks_are_rendered() -> None:
     R: Matrix = [[0.9 if i <= t else None for i in range(10)] for t in range(10)]
     trials = [finished(n, 0.5 + n / 1000, -n / 2000, R=(R,)) for n in range(200)]
     page = rendered(trials)
     assert page.is_balanced and "1 199 finished 69.90" in page.text.split("Ranked trials")[1]
-
-
-def test_matrices_and_curves_may_be_missing() -> None:
-    page = rendered([finished(n, 0.9 + n / 100, 0.0, curves=()) for n in range(2)])
-    assert "no finished trial has a learning curve" in page.text
-
-
-# Learning curves
-
-
-def drawn(figure: Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The traces and the layout that plotly is given."""
-    decoder = json.JSONDecoder()
-    rest = figure.div.partition(f'"plot-{figure.name}",')[2].lstrip()
-    traces, end = decoder.raw_decode(rest)
-    layout, _ = decoder.raw_decode(rest[end:].lstrip(" ,"))
-    return traces, layout
-
-
-def test_curves_are_cut_by_the_epochs_of_the_resolved_run_even_if_it_says_them_in_short() -> None:
-    benchmark = {"name": "split_mnist", "n_tasks": 2}
-    resolved = parse_run({"benchmark": benchmark, "epochs": 20}).model_dump(mode="json")
-    stopped_early = [[step, 1.0, 0.5] for step in (*range(1, 13), *range(21, 34))]
-    trial = finished(0, 0.9, 0.0, values={}, run=resolved, curves=(stopped_early,))
-    [trace], layout = drawn(curves(facts_of(sweep_of(), [trial], [])))
-    assert trace["x"] == [*range(1, 13), None, *range(21, 34)]
-    assert [shape["x0"] for shape in layout["shapes"]] == [20.5]
-    assert [note["x"] for note in layout["annotations"]] == [10.5, 30.5]

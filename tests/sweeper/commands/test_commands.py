@@ -1,7 +1,5 @@
 """The console script: every command has a help with examples, and says what is wrong."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,10 +43,3 @@ def test_a_folder_that_is_no_sweep_is_named(
 ) -> None:
     assert main([command, str(tmp_path)]) == 2
     assert "must be the folder of a sweep" in capsys.readouterr().err
-
-
-def test_the_module_is_the_script(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "sweeper", "status", str(tmp_path)], capture_output=True, text=True
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)

@@ -2,17 +2,14 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from sweeper.tracking import (
-    RunLog,
-    Tracking,
-    open_sweep,
-)
+from sweeper.tracking import RunLog, Tracking, open_sweep
 
 
 def opened(uri: str, folder: Path, sweep_id: str = "s1") -> Tracking:
@@ -64,3 +61,14 @@ def steps(sweep: Tracking, key: str = "loss") -> list[int]:
 
 def artifact(sweep: Tracking, run: Run, path: str) -> str:
     return Path(run.info.artifact_uri.removeprefix("file://"), path).read_text()
+
+
+def leave_record(sweep: Tracking, steps: range) -> Path:
+    """Leave a failed trial in the outbox."""
+    log = log_of(replace(sweep, uri="http://127.0.0.1:9"))
+    log_steps(log, steps)
+    log.artifact("R.json", "[]")
+    log.close("FAILED", patience=0.0)
+    log._thread.join()
+    [path] = Path(sweep.outbox).glob("*.json")
+    return path

@@ -1,0 +1,180 @@
+"""Sweeps bound to `mpnet`: what a run resolves to, and what is told before one starts."""
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mpnet.config import RunConfig, parse_run
+from mpnet.layers import FAMILIES
+from mpnet.methods import METHODS
+from mpnet.networks import NETWORKS
+from mpnet.training import TrainingSettings
+from sweeper.config.sweep import Sweep, parse_sweep
+from sweeper.driver.binding import check, data_faults, n_steps, rerun_run, search_seeds, trial_run
+from sweeper.errors import SweepError
+from sweeper.results.records import Rerun
+from tests.sweeper.records import finished
+
+TAU = {"method.tau_max": {"log_uniform": [1e-6, 1e-2]}}
+RUN: dict[str, Any] = {"method": {"name": "ppbi"}, "training": {"epochs": 3}}
+
+
+def swept(run: dict[str, Any] = RUN, space: dict[str, Any] = TAU) -> Sweep:
+    return parse_sweep({"run": run, "space": space}, "s")
+
+
+def faults_of(sweep: Sweep) -> list[str]:
+    with pytest.raises(SweepError) as error:
+        check(sweep)
+    return str(error.value).splitlines()
+
+
+# The run of a trial
+
+
+def resolved(on: str = "cpu", **run: Any) -> dict[str, Any]:
+    return trial_run(swept({**RUN, **run}), {"method.tau_max": 1e-4}, on)
+
+
+def options_of(member: Any) -> set[str]:
+    """What a run may say of a method, a network or a family of layers."""
+    parameters = inspect.signature(member).parameters.values()
+    return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+def test_a_trial_is_resolved_with_every_field_of_a_run() -> None:
+    run = resolved()
+    assert set(run) == set(RunConfig.model_fields)
+    assert set(run["training"]) == set(TrainingSettings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("block", "member"),
+    [
+        ("method", METHODS["ppbi"]),
+        ("network", NETWORKS["mlp"]),
+        ("layers", FAMILIES[METHODS["ppbi"].family]),
+    ],
+)
+def test_a_trial_is_resolved_with_every_option_of_what_it_names(block: str, member: Any) -> None:
+    assert set(resolved()[block]) - {"name"} == options_of(member)
+
+
+def test_sampled_values_and_those_of_the_file_are_in_their_places() -> None:
+    run = resolved()
+    assert (run["method"]["tau_max"], run["training"]["epochs"]) == (1e-4, 3)
+
+
+def test_a_resolved_run_resolves_to_itself() -> None:
+    run = resolved()
+    assert parse_run(run).model_dump(mode="json") == run
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("said", [{}, {"device": "auto"}, {"device": "cuda:1"}])
+def test_a_trial_runs_on_the_device_that_it_is_given(device: str, said: dict[str, str]) -> None:
+    assert resolved(device, **said)["device"] == device
+
+
+@pytest.mark.parametrize("said", [{}, {"split": "test"}])
+def test_a_trial_is_judged_on_validation_data_whatever_a_run_says(said: dict[str, str]) -> None:
+    sweep = replace(swept(), run={**RUN, **said})  # a file that says so is refused
+    assert trial_run(sweep, {}, "cpu")["split"] == "validation"
+
+
+# The run of a rerun
+
+
+def test_a_rerun_is_the_recorded_run_on_the_test_sets_with_a_seed_of_its_own() -> None:
+    recorded = {**resolved(), "training": {"epochs": 3, "an_option_of_old": 1}}
+    chosen = finished(4, 0.9, 0.0, run=recorded)
+    own = {"split": "test", "seed": 7, "device": "cuda"}
+    assert rerun_run(chosen, Rerun(4, 7), "cuda") == {**recorded, **own}
+    assert (recorded["split"], recorded["seed"], recorded["device"]) == ("validation", 0, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("seed", "repeats", "seeds"), [(0, 1, (0,)), (0, 3, (0, 1, 2)), (5, 2, (5, 6))]
+)
+def test_the_seeds_of_a_trial_are_the_runs_own_and_those_that_follow(
+    seed: int, repeats: int, seeds: tuple[int, ...]
+) -> None:
+    assert search_seeds(resolved(seed=seed), repeats) == seeds
+
+
+# Whether a sweep fits
+
+
+def test_every_kind_of_point_gives_a_run() -> None:
+    space = {
+        "method.name": {"choice": ["ft", "ppbi"]},
+        "method.tau_max": {"grid": [1e-3, 1e-4], "when": {"method.name": "ppbi"}},
+    }
+    found = check(swept(RUN, space))
+    assert {c.method["name"] for c in found} == {"ft", "ppbi"}
+    assert {c.method["tau_max"] for c in found if c.method["name"] == "ppbi"} == {1e-3, 1e-4}
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch_size"])
+def test_a_short_form_that_would_hide_what_is_searched_over_is_refused(name: str) -> None:
+    sweep = swept({**RUN, name: 5}, {f"training.{name}": {"grid": [1, 2]}})
+    assert faults_of(sweep) == [
+        f"s: space.training.{name}: run.{name} must not stand beside it, since it would win; "
+        "remove it."
+    ]
+
+
+def test_a_short_form_of_something_else_hides_nothing() -> None:
+    found = check(swept({**RUN, "epochs": 5}, {"training.batch_size": {"grid": [10, 20]}}))
+    assert {(c.training.epochs, c.training.batch_size) for c in found} == {(5, 10), (5, 20)}
+
+
+def test_a_key_of_the_run_does_not_hide_one_of_the_same_name_in_another_block() -> None:
+    """EWC has a decay of its own; that of the training is another."""
+    run = {"method": {"name": "ewc"}, "decay": "cosine"}
+    found = check(swept(run, {"method.decay": {"grid": [0.5, 0.75]}}))
+    assert {c.method["decay"] for c in found} == {0.5, 0.75}
+
+
+def test_a_fault_of_many_points_is_told_once_and_beside_all_others() -> None:
+    space = {"method.tau_mx": {"grid": [1, 2, 3]}, "training.epoch": {"grid": [1, 2]}}
+    first, second = faults_of(swept(RUN, space))
+    assert "did you mean 'epochs'?" in first
+    assert "did you mean 'tau_max'?" in second
+
+
+# Data
+
+
+def configuration(name: str, **changes: Any) -> RunConfig:
+    return parse_run({"benchmark": {"name": name}, **changes})
+
+
+def test_a_fault_of_the_data_is_told_once_for_each_benchmark() -> None:
+    found = list(
+        data_faults(
+            [
+                configuration("split_mnist"),
+                configuration("digits"),
+                configuration("split_cifar10"),
+                configuration("split_mnist", seed=1, epochs=2),
+            ]
+        )
+    )
+    assert len(found) == 2
+    assert "'mnist'" in found[0] and "'cifar10'" in found[1]
+
+
+def test_data_are_looked_for_only_when_all_else_fits() -> None:
+    run = {**RUN, "benchmark": {"name": "split_mnist"}}
+    first, *_ = faults_of(swept(run))
+    assert "data set 'mnist'" in first
+    (fault,) = faults_of(swept({**run, "epochs": 5}, {"training.epochs": {"grid": [1, 2]}}))
+    assert "run.epochs must not stand beside it" in fault
+
+
+def test_steps_are_the_epochs_of_all_tasks() -> None:
+    run = configuration("digits", epochs=3)
+    assert n_steps(run) == 3 * len(run.build_stream()) == 15

@@ -1,0 +1,82 @@
+"""Figures of a search: what is drawn, and why one is left out."""
+
+import pytest
+
+from sweeper.report.rendering import render
+from sweeper.report.search_figures import trade_off
+from sweeper.results.facts import facts_of
+from tests.sweeper.records import HOSTILE, TESTS, TRIALS, Page, finished, sweep_of
+from tests.sweeper.report.pages import drawn, rendered
+
+
+def test_a_hostile_value_of_a_choice_stays_text_in_the_figures() -> None:
+    space = {"method.name": {"choice": [HOSTILE, "b"]}, "layers.rho": {"grid": [1, 2]}}
+    trials = [
+        finished(n, 0.9 + n / 100, 0.0, values={"method.name": (HOSTILE, "b")[n % 2]})
+        for n in range(5)
+    ]
+    html = render(facts_of(sweep_of(space), trials, []), {}).html
+    assert "<script>alert" not in html and Page(html).is_balanced
+
+
+# The trade-off
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, set[tuple[float, float]]]:
+    """The points of each name: BWT and ACC in percent."""
+    traces, _ = drawn(trade_off(facts_of(sweep_of(repeats=2), TRIALS, TESTS)))
+    return {trace["name"]: set(zip(trace["x"], trace["y"], strict=True)) for trace in traces}
+
+
+def test_the_front_is_of_those_trials_that_none_beats(
+    shown: dict[str, set[tuple[float, float]]],
+) -> None:
+    trials = {(100 * t.metrics["bwt"], 100 * t.metrics["acc"]) for t in TRIALS if t.metrics}
+    unbeaten = {
+        one
+        for one in trials
+        if not any(other[0] >= one[0] and other[1] >= one[1] for other in trials - {one})
+    }
+    assert (shown["trial"], shown["Pareto front"]) == (trials, unbeaten)
+
+
+def test_the_best_the_tests_and_the_papers_cell_have_marks_of_their_own(
+    shown: dict[str, set[tuple[float, float]]],
+) -> None:
+    assert shown["best"] == {(-2.0, 94.0)}
+    assert sorted(shown["test, mean over seeds"]) == [
+        pytest.approx((-4.0, 95.0)),
+        pytest.approx((-1.0, 90.0)),
+    ]
+    assert list(shown["paper, LRA (Var.)"]) == [pytest.approx((-0.04, 99.32))]
+
+
+# What is left out
+
+
+def test_one_parameter_has_no_sensitivity() -> None:
+    space = {"method.tau_0": {"log_uniform": [1e-9, 1.0]}}
+    trials = [finished(n, 0.5 + n / 100, 0.0, values={"method.tau_0": 10.0**-n}) for n in range(9)]
+    page = rendered(trials, sweep_of(space))
+    assert "it takes 2 parameters with more than one value, and there are 1." in page.text
+    assert "plot-parallel" in page.ids()
+
+
+def test_a_fixed_run_has_no_plots_of_parameters() -> None:
+    page = rendered([finished(n, 0.5, 0.0, values={}) for n in range(4)], sweep_of({}))
+    assert "it takes a parameter with more than one value, and there are 0." in page.text
+
+
+def test_many_ties_leave_the_sensitivity_out() -> None:
+    page = rendered([finished(n, 0.9 if n == 0 else 0.8, 0.0) for n in range(6)])
+    assert "so many trials tie that none can be called the best." in page.text
+
+
+def test_two_objectives_have_a_history_and_a_sensitivity_each() -> None:
+    page = rendered(TRIALS, sweep_of(objective=["acc", "bwt"]))
+    both = {f"plot-{plot}-{m}" for plot in ("history", "sensitivity") for m in ("acc", "bwt")}
+    assert both <= page.ids()
+    assert "2 trials on the Pareto front of ACC and BWT; shown is the one with the best ACC." in (
+        page.text
+    )
