@@ -19,7 +19,6 @@ _CONFIG = {
     "displaylogo": False,
     "displayModeBar": "hover",
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
-    "plotlyServerURL": "",
     "responsive": True,
     "showSendToCloud": False,
 }
