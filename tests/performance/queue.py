@@ -111,9 +111,15 @@ def efficiency(n_workers: int, mean: float, groups: Sequence[Sequence[int]]) -> 
 
 
 def warm(n_workers: int) -> None:
-    """Wait until all workers are there."""
-    nap = ray.remote(num_cpus=1)(lambda: time.sleep(3))
+    """Wait until all workers are there and have imported what a trial needs."""
+    nap = ray.remote(num_cpus=1)(_nap)
     ray.get([nap.remote() for _ in range(n_workers)])
+
+
+def _nap() -> None:
+    import ray.tune  # noqa: F401
+
+    time.sleep(10)
 
 
 def main() -> None:
