@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
 from sweeper.ledger import open_ledger
-from sweeper.results.facts import Facts, Tested, facts_of, mean_matrix
+from sweeper.results.facts import Facts, Tested, mean_matrix
 from sweeper.results.records import TrialRecord
 
 if TYPE_CHECKING:
@@ -32,16 +32,15 @@ class RecordedSweep:
         finished, all_of_them = len(self.facts.ranked), len(self.facts.trials)
         return f"<sweep {self.sweep.name}: {finished} of {all_of_them} trials finished>"
 
-    @cached_property
+    @property
     def sweep(self) -> Sweep:
         """What was asked for."""
-        return self._ledger.sweep
+        return self.facts.sweep
 
     @cached_property
     def facts(self) -> Facts:
         """The facts that a report is made of."""
-        ledger = self._ledger
-        return facts_of(self.sweep, ledger.trial_records(), ledger.rerun_records())
+        return self._ledger.facts()
 
     @property
     def best(self) -> TrialRecord | None:

@@ -1,9 +1,13 @@
 """What all commands say alike."""
 
 import argparse
+from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+
+from sweeper.errors import SweepError
 
 
 def print_error(error: Exception) -> int:
@@ -11,6 +15,17 @@ def print_error(error: Exception) -> int:
     text = Text(str(error), style="red")
     Console(stderr=True).print(text, soft_wrap=True)
     return 2
+
+
+def run_on_folder(
+    parser: argparse.ArgumentParser, arguments: list[str] | None, act: Callable[[Path], None]
+) -> int:
+    """Parse, act on the `folder` that was given, show what a user can mend; gives the code."""
+    try:
+        act(parser.parse_args(arguments).folder)
+    except SweepError as error:
+        return print_error(error)
+    return 0
 
 
 def new_parser(prog: str, summary: str, examples: str) -> argparse.ArgumentParser:

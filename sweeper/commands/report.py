@@ -4,8 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sweeper.commands._words import new_parser, print_error
-from sweeper.errors import SweepError
+from sweeper.commands._words import new_parser, run_on_folder
 from sweeper.report.terminal import print_lines
 
 SUMMARY = "Say what came out of a sweep, while it runs or after it."
@@ -21,21 +20,14 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper report") -> in
     """Parse, read, render, write; print where."""
     parser = new_parser(prog, SUMMARY, EXAMPLES)
     parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
-    folder = parser.parse_args(arguments).folder
-    try:
-        paths = _written(folder)
-    except SweepError as error:
-        return print_error(error)
-    print_lines(Console(), [str(path) for path in paths])
-    return 0
+    return run_on_folder(parser, arguments, _write)
 
 
-def _written(folder: Path) -> list[Path]:
+def _write(folder: Path) -> None:
     from mpnet.environment import environment  # seconds: not for --help
     from sweeper.ledger import open_ledger
     from sweeper.report.rendering import render
-    from sweeper.results.facts import facts_of
 
-    ledger = open_ledger(folder)
-    facts = facts_of(ledger.sweep, ledger.trial_records(), ledger.rerun_records())
-    return render(facts, {**environment(), "folder": str(folder.resolve())}).write(folder)
+    about = {**environment(), "folder": str(folder.resolve())}
+    paths = render(open_ledger(folder).facts(), about).write(folder)
+    print_lines(Console(), [str(path) for path in paths])

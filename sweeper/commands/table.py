@@ -4,8 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sweeper.commands._words import new_parser, print_error
-from sweeper.errors import SweepError
+from sweeper.commands._words import new_parser, run_on_folder
 
 DEFAULT = Path("sweeps/table1")
 SUMMARY = "Fill the paper's Table I from all sweeps below a folder, ours beside the paper's."
@@ -23,11 +22,10 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper table") -> int
     parser = new_parser(prog, SUMMARY, EXAMPLES)
     text = f"with sweeps at any depth (default: {DEFAULT})"
     parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT, help=text)
-    folder = parser.parse_args(arguments).folder
-    try:
-        from sweeper.report.table1.writing import write  # seconds: not for --help
+    return run_on_folder(parser, arguments, _write)
 
-        write(folder, Console())
-    except SweepError as error:
-        return print_error(error)
-    return 0
+
+def _write(folder: Path) -> None:
+    from sweeper.report.table1.writing import write  # seconds: not for --help
+
+    write(folder, Console())

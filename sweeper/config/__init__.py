@@ -1,0 +1,1 @@
+"""YAML to checked value objects; no Ray, no Optuna."""

@@ -33,6 +33,10 @@ _KEPT: dict[str, tuple[StageName, ...]] = {
 Say = Callable[[str], None]
 
 
+def _ignored(text: str) -> None:
+    """Nobody listens."""
+
+
 class ActiveSweep:
     """A sweep from its first trial to its last rerun; the queue asks it, Tune does the rest.
 
@@ -52,7 +56,7 @@ class ActiveSweep:
         most_at_once: int | None,
         command: str = "",
         is_select_only: bool = False,
-        say: Say = print,
+        say: Say = _ignored,
     ) -> None:
         self.place, self.prepared, self.most_at_once = place, prepared, most_at_once
         self.command, self.is_select_only, self.say = command, is_select_only, say
@@ -104,21 +108,10 @@ class ActiveSweep:
             with self.ledger.together():
                 if asked := self.stage.ask():
                     return self._assigned(asked)
-            if self.n_running or self._is_halted:
+            if self.n_running:
                 return None
             self._advance()
         return None
-
-    def halt(self) -> None:
-        """Start nothing more; what runs may end."""
-        if self.stage:
-            self.stage.is_closed = True
-
-    @property
-    def _is_halted(self) -> bool:
-        """Whether it was told to stop with something left, and not by its clock."""
-        stage = self.stage
-        return bool(stage and stage.is_closed and stage.n_left and not self.is_out_of_time)
 
     @property
     def is_out_of_time(self) -> bool:

@@ -9,7 +9,7 @@ from sweeper import tracking
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.preparation import PreparedSweep
 from sweeper.ledger import JOURNAL
-from sweeper.results.facts import Facts, facts_of
+from sweeper.results.facts import Facts
 from sweeper.results.texts import shell_command
 
 
@@ -23,15 +23,12 @@ class Closed:
 
 def close(active: ActiveSweep) -> Closed:
     """Write the report, close the record in MLflow, note where everything is."""
-    from sweeper.report.rendering import (
-        render,  # its plots take seconds to import: not at the start
-    )
+    from sweeper.report.rendering import render  # seconds, for its plots: not at the start
 
     assert active.tracking is not None
     active.settle()
     ledger, folder = active.ledger, active.prepared.opened.folder
-    trials, tests = ledger.trial_records(), ledger.rerun_records()
-    facts = facts_of(active.sweep, trials, tests)
+    facts = ledger.facts()
     report = render(facts, {**environment(), "command": active.command})
     report.write(folder)
     tags = {"sweeper.status": "finished"}

@@ -126,7 +126,8 @@ class _Answers(_NotPickled, tune.Callback):
         self, iteration: int, trials: list[Trial], trial: Trial, **_: Any
     ) -> None:
         """It has returned, or a scheduler has stopped it."""
-        outcome = {key: trial.last_result[key] for key in _ENDS if key in trial.last_result}
+        told = trial.last_result
+        outcome = {key: told[key] for key in (*_ENDS, "step") if key in told}
         if "outcome" in outcome:
             outcome["outcome"] = json.loads(outcome["outcome"])
         self._queue.ended(_assignment(trial), outcome)
@@ -136,7 +137,7 @@ class _Answers(_NotPickled, tune.Callback):
         self._queue.ended(_assignment(trial), {"crash": _reason(Path(trial.error_file))})
 
 
-_ENDS = ("outcome", "failure", "halt", "step")
+_ENDS = ("outcome", "failure", "halt")  # what the last report of a trial may hold
 
 
 def _reason(file: Path) -> str:
@@ -186,7 +187,7 @@ class _Schedulers(_NotPickled, FIFOScheduler):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Whether it goes on."""
-        is_ending = not _ENDS_OF_TRIALS.isdisjoint(result)
+        is_ending = any(end in result for end in _ENDS)
         if not is_ending and self._queue.is_late(_assignment(trial)):
             return TrialScheduler.STOP
         return self._scheduler(trial).on_trial_result(tune_controller, trial, result)
@@ -203,7 +204,6 @@ class _Schedulers(_NotPickled, FIFOScheduler):
 
 
 _EVERY_TRIAL_ENDS = FIFOScheduler()
-_ENDS_OF_TRIALS = {"outcome", "failure", "halt"}
 
 
 def _scheduler_of(sweep: ActiveSweep) -> TrialScheduler:

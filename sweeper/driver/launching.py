@@ -26,8 +26,8 @@ from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.driver.view import View
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
+from sweeper.ledger import open_ledger
 from sweeper.report.terminal import headline, print_lines, show_outcome
-from sweeper.results.facts import facts_of
 from sweeper.results.records import FINAL_STATES
 from sweeper.results.texts import counted, protection_warnings
 
@@ -60,29 +60,21 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
 
 def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     """What the ledgers say, while sweeps run or after them."""
-    every = opened_sweeps(sweeps, options)
     if options.is_folder:
+        every = opened_sweeps(sweeps, options)
         print_lines(console, [_status(opened) for opened in every])
         return 0
-    opened = every[0]
-    if not opened.ledger.has_begun:
-        raise SweepError(
-            f"{options.folder}: must be the folder of a sweep, but none has begun there."
-        )
-    trials, tests = opened.ledger.trial_records(), opened.ledger.rerun_records()
-    show_outcome(console, facts_of(opened.ledger.sweep, trials, tests))
+    show_outcome(console, open_ledger(options.folder).facts())
     return 0
 
 
 def _status(opened: OpenedSweep) -> str:
     if not opened.ledger.has_begun:
         return f"{opened.sweep.name}: not begun"
-    trials, tests = opened.ledger.trial_records(), opened.ledger.rerun_records()
-    n_done = sum(record.state in FINAL_STATES for record in trials)
-    started = opened.ledger.sweep
-    state = f"{n_done} of {started.n_trials} trials done"
-    state = "finished" if opened.is_finished else state
-    return f"[{state}] {headline(facts_of(started, trials, tests))}"
+    facts = opened.ledger.facts()
+    n_done = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
+    state = f"{n_done} of {facts.sweep.n_trials} trials done"
+    return f"[{'finished' if opened.is_finished else state}] {headline(facts)}"
 
 
 def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Console) -> None:
@@ -92,7 +84,7 @@ def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Cons
         console.print(text, style="green")
         return
     console.print("This sweep is finished; nothing was changed.", style="green")
-    show_status([every[0].sweep], options, console)
+    show_outcome(console, every[0].ledger.facts())
     print_lines(console, every[0].ledger.places)
 
 

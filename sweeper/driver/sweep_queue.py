@@ -49,7 +49,6 @@ class SweepQueue:
         self.listener, self.on_over = listener, on_over
         self.halted = ""  # why nothing more is to start, if so
         self.refused: dict[int, SweepError] = {}  # sweeps that could not even begin, by place
-        self._told: set[int] = set()
 
     @property
     def is_over(self) -> bool:
@@ -63,8 +62,8 @@ class SweepQueue:
 
     def next(self) -> AnyAssignment | None:
         """What to run next; None if there is nothing now, or nothing at all any more."""
-        for sweep in self._in_order():
-            if self.halted or self._has_ended(sweep) or not self._has_room(sweep):
+        for sweep in () if self.halted else self._in_order():
+            if self._has_ended(sweep) or not self._has_room(sweep):
                 continue
             try:
                 assignment = sweep.next()
@@ -106,8 +105,6 @@ class SweepQueue:
         """A worker has ended; a storage that is full stops the whole queue."""
         if "halt" in outcome:
             self.halted = outcome["halt"]
-            for sweep in self.sweeps:
-                sweep.halt()
         record = self.sweeps[assignment.sweep].ended(assignment, outcome)
         self.listener.ended(assignment, record)
 

@@ -155,8 +155,7 @@ class View:
             n_over = stage.n_wanted - stage.n_left
             failed = self._about(sweep).n_failed
             counts = f"{n_over}/{stage.n_wanted} done, {stage.n_running} running, {failed} failed"
-            name = "search" if stage.study.study_name == "search" else "test"
-            title = f"{sweep.sweep.name} {name}" if len(self.sweeps) > 1 else name
+            title = f"{sweep.sweep.name} {stage.name}" if len(self.sweeps) > 1 else stage.name
             bar = ProgressBar(total=max(1, stage.n_wanted), completed=n_over, width=30)
             times = "" if len(self.sweeps) > 1 else self._times()
             lines.add_row(Text(title, style="bold"), bar, counts, times)
@@ -202,7 +201,7 @@ class View:
             return 0.0
         weight, repeats = self.weights[sweep.place], sweep.sweep.settings.repeats
         stage = sweep.stage
-        if stage is not None and stage.study.study_name == "test":
+        if stage is not None and stage.name == "test":
             return stage.n_left * weight / repeats
         n_left = stage.n_left if stage is not None else sweep.sweep.n_trials
         return n_left * weight + sweep.sweep.n_reruns * weight / repeats

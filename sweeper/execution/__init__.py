@@ -1,0 +1,1 @@
+"""The side of the workers: what they are told, what they do, what they save."""

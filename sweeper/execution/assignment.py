@@ -1,7 +1,7 @@
 """What a worker is told: one trial or one rerun, complete, so that it asks nobody."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from sweeper.config.space import Values
@@ -17,7 +17,7 @@ class Surroundings:
     """What all trials of a sweep share.
 
     Args:
-        storage: folder or URI below which Tune keeps what trials save.
+        storage: folder or URI below which trials save.
         tracking: MLflow, or None for no record.
         checkpoint_epochs: a trial saves every so many epochs of a task.
         checkpoint_minutes: a trial saves after this much time, whatever its epoch.
@@ -117,7 +117,7 @@ class RerunAssignment(Assignment):
     @property
     def label(self) -> Values:
         """What tells it from others."""
-        return {"configuration": self.rerun.configuration, "seed": self.rerun.seed}
+        return asdict(self.rerun)
 
 
 AnyAssignment = TrialAssignment | RerunAssignment

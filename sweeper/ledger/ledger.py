@@ -22,6 +22,7 @@ from sweeper.ledger.journal import JournalFile
 from sweeper.ledger.reruns import RerunStage
 from sweeper.ledger.samplers import build_sampler, distributions
 from sweeper.ledger.search import SearchStage
+from sweeper.results.facts import Facts, facts_of
 from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 
 JOURNAL = "study.journal"
@@ -131,6 +132,10 @@ class Ledger:
     def rerun_records(self) -> list[RerunRecord]:
         """The reruns on the test sets."""
         return [rerun_record(trial) for trial in self._trials(_TEST)]
+
+    def facts(self) -> Facts:
+        """All that is known of the sweep as it was started."""
+        return facts_of(self.sweep, self.trial_records(), self.rerun_records())
 
     def _trials(self, name: str) -> list[FrozenTrial]:
         if name not in self._names():

@@ -98,6 +98,11 @@ class Stage(ABC, Generic[What]):
             else:
                 self.release(number)
 
+    @property
+    def name(self) -> str:
+        """The stage of the sweep: "search" or "test"."""
+        return self.study.study_name
+
     # What is to be done
 
     @property

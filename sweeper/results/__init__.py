@@ -1,0 +1,1 @@
+"""Pure functions of what is known of trials and reruns."""

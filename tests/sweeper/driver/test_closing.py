@@ -107,6 +107,7 @@ def test_an_interrupted_sweep_is_shown_as_one_that_nobody_works_on(
 
 def test_a_sweep_that_has_not_begun_is_not_interrupted(tmp_path: Path) -> None:
     interrupt(active_sweep(tmp_path, "http://127.0.0.1:9"))
+    assert not list(tmp_path.rglob("outbox/*"))
 
 
 def test_several_sweeps_of_one_store_have_one_command_to_look_at_it(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from sweeper.commands.launch import main
 from sweeper.config.sweep import load_sweep
+from sweeper.ledger import JOURNAL
+from sweeper.ledger.journal import JournalFile
 from tests.sweeper.ledgers import opened, outcome, start
 from tests.sweeper.sweeps import SMALL
 
@@ -34,6 +36,26 @@ def test_one_plan_for_all(
     assert "2 sweeps: 4 trials, 2 reruns" in printed
     assert main([str(folder), "--status", *output]) == 0
     assert capsys.readouterr().out.splitlines() == ["a: not begun", "b: not begun"]
+
+
+@pytest.mark.parametrize("options", [["--plan"], ["--plan", "--resume"]])
+def test_a_start_opens_one_ledger_for_each_sweep(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "out" / name).mkdir(parents=True)
+        stage = opened(tmp_path / "out" / name, load_sweep(folder / f"{name}.yaml"))
+        stage.finish(start(stage)[0], outcome(0.5))
+    journals: list[Path] = []
+    open_file = JournalFile.__init__
+
+    def counted(self: JournalFile, path: Path) -> None:
+        journals.append(path)
+        open_file(self, path)
+
+    monkeypatch.setattr(JournalFile, "__init__", counted)
+    assert main([str(folder), "--output", str(tmp_path / "out"), *options]) == 0
+    assert journals == [tmp_path / "out" / name / JOURNAL for name in ("a", "b")]
 
 
 @pytest.mark.parametrize(

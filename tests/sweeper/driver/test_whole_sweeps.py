@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
+from mpnet.config import parse_run
 from sweeper.commands import analysis
 from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree
 
@@ -24,11 +25,24 @@ def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
     assert len(command.reruns()) == 2
     assert_ledger_and_mlflow_agree(command)
     _assert_protection_is_told(command, printed)
+    _assert_what_ran_is_recorded(command)
     journal = (command.folder / "study.journal").read_bytes()
     assert "This sweep is finished; nothing was changed." in command.run()
     assert (command.folder / "study.journal").read_bytes() == journal
     assert "must stay as it was started" in command.run("run.seed=5", "--resume", code=2)
     _assert_kept_runs_can_be_analysed(command)
+
+
+def _assert_what_ran_is_recorded(command: Command) -> None:
+    """The run as it was resolved, and what it ran with; a rerun is its trial but for two keys."""
+    trials = {trial.number: trial for trial in command.finished()}
+    for record in (*trials.values(), *command.reruns()):
+        assert parse_run(record.run).model_dump(mode="json") == record.run  # no default is missing
+        assert (record.run["split"], record.run["device"]) == (record.split, "cpu")
+        assert {"commit", "python", "torch", "machine"} <= record.versions.keys()
+    for rerun in command.reruns():
+        changed = {"split": "test", "seed": rerun.rerun.seed}
+        assert rerun.run == {**trials[rerun.rerun.configuration].run, **changed}
 
 
 def _assert_protection_is_told(command: Command, printed: str) -> None:
