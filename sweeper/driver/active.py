@@ -95,6 +95,14 @@ class ActiveSweep:
             return self.stage.n_left - self.stage.n_running
         return 0 if self.is_open else self._n_trials
 
+    @property
+    def rerun_seconds(self) -> float:
+        """How long its longest rerun may take, by the trials that were chosen; 0 before that."""
+        if not isinstance(self.stage, RerunStage):
+            return 0.0
+        longest = max(self.chosen[one.configuration].seconds for one in self.stage.wanted)
+        return longest / self.sweep.settings.repeats
+
     # What is to be done
 
     def next(self) -> AnyAssignment | None:
@@ -168,6 +176,11 @@ class ActiveSweep:
             n_left = counted(stage.n_left, "trial")
             hint = "more hours and --resume go on with them"
             self.say(f"{self.sweep.name}: out of time with {n_left} to go; {hint}.")
+
+    def advance_if_done(self) -> None:
+        """Go on to the reruns, or to the end, as soon as nothing is left of the stage."""
+        if self.stage and not (self.n_running or self.stage.wants_more()):
+            self._advance()
 
     def _advance(self) -> None:
         """The stage is over: from the search to its reruns, from them to the end."""

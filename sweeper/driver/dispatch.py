@@ -64,7 +64,9 @@ def _assignment(trial: Trial) -> AnyAssignment:
 
 
 def _folder(trial: Trial) -> str:
-    return _assignment(trial).folder
+    """One that no other trial of the queue has; Tune would say so of each."""
+    told = _assignment(trial)
+    return f"{told.sweep}-{told.stage}-{told.folder}"
 
 
 class _NotPickled:

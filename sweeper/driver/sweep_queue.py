@@ -1,7 +1,7 @@
 """One sweep or ninety in one line: whenever a device is free, they are asked in order.
 
-Only towards the end those with the most trials left come first: the last sweep would otherwise be
-alone with all devices, most of them idle while its last trials and then its reruns run.
+Only towards the end trials come before reruns, which fill the gaps, the longest first: the last
+search would otherwise begin late, and most devices be idle while its reruns wait for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from sweeper.errors import SweepError
 from sweeper.execution.assignment import AnyAssignment
 from sweeper.results.records import Record
 
-_BALANCED_BELOW = 6  # trials to start for each device; measured by tests.performance.queue
+_NEAR_THE_END = 6  # trials to start for each device; simulated in tests.performance.queue
 
 
 class Listener(Protocol):
@@ -77,11 +77,11 @@ class SweepQueue:
         return None
 
     def _in_order(self) -> Sequence[ActiveSweep]:
-        """Who is asked first: the earliest, or near the end who has the most to start."""
+        """Who is asked first: the earliest, or near the end who has a trial to start."""
         n_devices = max(sweep.prepared.share.at_once for sweep in self.sweeps)
-        if sum(sweep.n_unstarted for sweep in self.sweeps) > _BALANCED_BELOW * n_devices:
+        if sum(sweep.n_unstarted for sweep in self.sweeps) > _NEAR_THE_END * n_devices:
             return self.sweeps
-        return sorted(self.sweeps, key=lambda s: (s.n_unstarted > 0, -s.n_unstarted, s.place))
+        return sorted(self.sweeps, key=lambda s: (not s.n_unstarted, -s.rerun_seconds))
 
     def _has_room(self, sweep: ActiveSweep) -> bool:
         """Whether another trial would find a device; asked too early, a sampler knows less."""
@@ -105,8 +105,12 @@ class SweepQueue:
         """A worker has ended; a storage that is full stops the whole queue."""
         if "halt" in outcome:
             self.halted = outcome["halt"]
-        record = self.sweeps[assignment.sweep].ended(assignment, outcome)
-        self.listener.ended(assignment, record)
+        sweep = self.sweeps[assignment.sweep]
+        self.listener.ended(assignment, sweep.ended(assignment, outcome))
+        if not self.halted:
+            sweep.advance_if_done()  # so that the length of its reruns is known
+        if sweep.is_over:
+            self.on_over(sweep)
 
     def is_late(self, assignment: AnyAssignment) -> bool:
         """Whether the hours of its sweep are over, so that it should stop."""

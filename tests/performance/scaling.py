@@ -18,7 +18,8 @@ from typing import Any
 import ray
 
 from sweeper.driver import cluster
-from tests.sweeper.studies import report_outcome, run_trials, x_of
+from tests.sweeper.reporting import report_outcome, x_of
+from tests.sweeper.studies import run_trials
 
 WORKERS = (1, 2, 4)
 

@@ -18,7 +18,8 @@ from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 
 from sweeper.driver import cluster
-from tests.sweeper.studies import report_outcome, run_trials, x_of
+from tests.sweeper.reporting import report_outcome, x_of
+from tests.sweeper.studies import run_trials
 
 
 def bare_trial(config: dict[str, Any]) -> None:

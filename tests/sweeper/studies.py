@@ -1,12 +1,9 @@
 """The service without `mpnet`: any function as the trial, on the real ledger and the real Tune."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from ray import tune
 
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.driver import cluster, dispatch
@@ -54,18 +51,6 @@ def plain_sweep(
     """One that is ready to be asked."""
     prepared = PreparedSweep(OpenedSweep(sweep, Ledger(folder)), "", [], share)
     return PlainSweep(place, prepared, most if most is not None else share.at_once)
-
-
-def report_outcome(x: float, **metrics: float) -> None:
-    """What a trial tells at its end."""
-    metrics = {"acc": x, "bwt": 0.0, **metrics}
-    outcome = {"metrics": metrics, "seeds": [0], "R": [[[0.5]]], "curves": [[]], "seconds": 0.0}
-    tune.report({**metrics, "score": 0.0, "step": 1, "outcome": json.dumps(outcome)})
-
-
-def x_of(config: Mapping[str, Any]) -> float:
-    """What a trial was given."""
-    return float(config["assignment"].label.get("x", 0.5))
 
 
 def run_sweeps(

@@ -15,7 +15,8 @@ from mpnet.machine import limit_threads
 from sweeper.config.settings import Resources
 from sweeper.driver import cluster
 from sweeper.results.records import TrialRecord
-from tests.sweeper.studies import report_outcome, run_trials, x_of
+from tests.sweeper.reporting import report_outcome, x_of
+from tests.sweeper.studies import run_trials
 
 pytestmark = pytest.mark.slow
 

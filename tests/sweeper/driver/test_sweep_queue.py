@@ -17,21 +17,23 @@ from tests.sweeper.studies import plain_sweep
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
 
 
-def test_near_the_end_who_has_the_most_left_gives_and_reruns_come_first(
+def test_near_the_end_trials_come_before_reruns_and_the_longest_reruns_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_queue, "_BALANCED_BELOW", 2)
-    few, many = swept("few", 2), swept("many", 7)
-    queue = Queue(*actives(tmp_path, few, many))
-    first, *others = queue.all_now()
-    assert names(queue, [first]) == [("few", "search")]  # nine to start, more than twice four
-    assert names(queue, others) == [("many", "search")] * 3
-    for assignment in (first, *others):
-        queue.finish(assignment)
+    monkeypatch.setattr(sweep_queue, "_NEAR_THE_END", 2)
+    queue = Queue(*actives(tmp_path, swept("short", 2), swept("long", 2), swept("last", 5)))
+    for assignment in queue.all_now():  # nine to start, more than twice four
+        queue.ended(
+            assignment, {"outcome": {**outcome(0.5), "seconds": 10.0 * (1 + assignment.sweep)}}
+        )
     given = queue.all_now()
-    assert names(queue, given) == [("many", "search")] * 3 + [("few", "search")]
-    queue.finish(given[-1])
-    assert names(queue, queue.all_now()) == [("few", "test")]
+    assert names(queue, given) == [("last", "search")] * 4
+    queue.finish(given[0])
+    (fifth,) = queue.all_now()
+    assert names(queue, [fifth]) == [("last", "search")]
+    for assignment in given[1:]:
+        queue.finish(assignment)
+    assert names(queue, queue.all_now()) == [("long", "test")] * 2 + [("short", "test")]
 
 
 def test_the_first_sweep_that_has_something_to_give_gives(tmp_path: Path) -> None:
