@@ -17,6 +17,7 @@ from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, load_run, options_of
 from mpnet.continual import Results, run
 from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverged
+from mpnet.first_tasks import FirstTasks
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import NETWORKS
@@ -29,6 +30,7 @@ EXAMPLES = """examples:
   python -m mpnet search_spaces/quickstart.yaml training.epochs=5 layers.likelihood=gaussian
   python -m mpnet search_spaces/quickstart.yaml --split test --seed 3
   python -m mpnet search_spaces/quickstart.yaml --resume
+  python -m mpnet search_spaces/quickstart.yaml method.tau_max=1e-6 --prefixes first_tasks
 """
 
 
@@ -44,7 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         config = load_run(options.file, overrides)
         folder = options.output or _default_folder(options.file, config)
         checkpoints = _checkpoints(folder, options.resume, options.restart)
-        results = _run_with_progress(config, checkpoints, console)
+        first_tasks = FirstTasks(options.prefixes) if options.prefixes else None
+        results = _run_with_progress(config, checkpoints, first_tasks, console)
     except (ConfigError, DataMissing, CheckpointError, Diverged, Dead) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return 1 if isinstance(error, Diverged | Dead) else 2
@@ -73,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", choices=["validation", "test"], help="what R is judged on")
     parser.add_argument("--seed", type=int, help="of weights, batches and dropout")
     parser.add_argument("--output", type=Path, help="folder for files (default: below runs/)")
+    parser.add_argument(
+        "--prefixes",
+        type=Path,
+        metavar="FOLDER",
+        help="share first tasks: take this run's from there, or leave it there",
+    )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     again.add_argument("--restart", action="store_true", help="delete it and start anew")
@@ -118,7 +127,9 @@ def _checkpoints(folder: Path, resume: bool, restart: bool) -> Checkpoints:
     return checkpoints
 
 
-def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Console) -> Results:
+def _run_with_progress(
+    config: RunConfig, checkpoints: Checkpoints, first_tasks: FirstTasks | None, console: Console
+) -> Results:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -143,7 +154,12 @@ def _run_with_progress(config: RunConfig, checkpoints: Checkpoints, console: Con
             if t + 1 < len(results.R):  # the last one is told below R
                 _print_selectivity(t, results, progress.console)
 
-        return run(config, on_task_end, on_epoch_end, checkpoints)
+        results = run(config, on_task_end, on_epoch_end, checkpoints, first_tasks)
+    if first_tasks and first_tasks.taken:
+        saved = f"{first_tasks.seconds_saved:.1f} s of training saved"
+        text = f"Task 1 was trained before: {first_tasks.taken} ({saved})"
+        console.print(text, highlight=False, soft_wrap=True)
+    return results
 
 
 def _print_selectivity(t: int, results: Results, console: Console) -> None:

@@ -1,5 +1,6 @@
 """A run's whole state in one file, written so that a crash leaves the last good one."""
 
+import io
 import os
 import time
 from pathlib import Path
@@ -79,14 +80,21 @@ class Checkpoints:
         return self.path.with_name(f"after_task_{t + 1}.pt")
 
 
-def _write(path: Path, state: State) -> None:
+def replace_file(path: Path, content: bytes | memoryview) -> None:
+    """Write a file, all or nothing, whoever else does the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with part.open("wb") as file:
-        torch.save({"version": _VERSION, **state}, file)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(part, path)
+
+
+def _write(path: Path, state: State) -> None:
+    buffer = io.BytesIO()
+    torch.save({"version": _VERSION, **state}, buffer)
+    replace_file(path, buffer.getbuffer())
 
 
 def _read(path: Path, identity: dict[str, str]) -> State | None:

@@ -1,6 +1,7 @@
 """A run's configuration: read, bound to the signatures of what it names, all faults at once."""
 
 import inspect
+import json
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -44,6 +45,21 @@ class RunConfig(BaseModel):
     def identity(self) -> str:
         """What makes two runs the same: everything but where it runs and where the data lie."""
         return self.model_dump_json(exclude={"device", "data_root"})
+
+    def first_task_identity(self) -> str | None:
+        """What makes the first tasks of two runs the same; None if the method shares none.
+
+        Everything in the run but its device and place, and but the method's name and those of its
+        options that act only later; methods of one kind have the same options otherwise.
+        """
+        name, options = _named(self.method)
+        own = vars(METHODS[name])  # not inherited: a subclass may train differently
+        kind, later = own.get("first_task"), own.get("later_options", frozenset())
+        if kind is None:
+            return None
+        rest = self.model_dump(mode="json", exclude={"device", "data_root", "method"})
+        read = {key: value for key, value in options.items() if key not in later}
+        return json.dumps({**rest, "first_task": {"kind": kind, **read}}, sort_keys=True)
 
     def torch_device(self) -> torch.device:
         """The device of this run; "auto" is the first GPU that it can see.

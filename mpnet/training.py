@@ -1,6 +1,7 @@
 """Train one task. Knows no method by name and no benchmark."""
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
@@ -18,6 +19,7 @@ from mpnet.networks import Network
 from mpnet.optimiser import Adam, SecondMoment
 
 EVALUATION_BATCH = 1000
+_STATE = ("epoch", "step", "best_epoch", "best_accuracy", "best_state", "curve", "seconds")
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
 
 
@@ -83,6 +85,8 @@ class TaskTrainer:
         self.epoch = self.step = self.best_epoch = 0
         self.best_accuracy = -1.0
         self.best_state: dict[str, Tensor] = {}
+        self.curve: list[tuple[float, float]] = []  # loss and validation accuracy of each epoch
+        self.seconds = 0.0  # of training, also by processes that are gone
 
     @property
     def is_finished(self) -> bool:
@@ -93,6 +97,7 @@ class TaskTrainer:
 
     def train_epoch(self, generator: torch.Generator) -> EpochReport:
         """Train on all the data once, then measure the validation accuracy."""
+        start = time.perf_counter()
         self.method.train()
         total = torch.zeros((), device=self.trained[0].device)
         pull, noise = torch.zeros_like(total), torch.zeros_like(total)
@@ -109,7 +114,13 @@ class TaskTrainer:
             raise Dead(self.t, self.epoch)
         self._remember(reached)
         self.epoch += 1
-        return EpochReport(self.t, len(self.stream), self.epoch - 1, mean_loss, reached)
+        self.curve.append((mean_loss, reached))
+        self.seconds += time.perf_counter() - start
+        return self.report(self.epoch - 1)
+
+    def report(self, epoch: int) -> EpochReport:
+        """What was known after an epoch that is over."""
+        return EpochReport(self.t, len(self.stream), epoch, *self.curve[epoch])
 
     def _remember(self, reached: float) -> None:
         """Keep the latest weights within a standard error of the best: they have learnt longer."""
@@ -129,8 +140,7 @@ class TaskTrainer:
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to go on, besides the method's own state."""
-        names = ("epoch", "step", "best_epoch", "best_accuracy", "best_state")
-        return {name: getattr(self, name) for name in names} | {
+        return {name: getattr(self, name) for name in _STATE} | {
             "optimiser": self.optimiser.state_dict()
         }
 

@@ -51,6 +51,7 @@ MPNET = [
     ["networks", "benchmarks"],
     ["methods"],
     ["config", "training", "checkpoint"],
+    ["first_tasks"],
     ["continual", "results", "cost"],
     ["analysis"],
     ["__init__"],

@@ -1,7 +1,7 @@
 """What a continual-learning method answers; the training loop asks, and owns every step itself."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -11,6 +11,8 @@ from mpnet.benchmarks import Examples
 from mpnet.networks import Network
 from mpnet.registry import Registry
 from mpnet.selectivity import Selectivity, Words, selectivity_of
+
+PLAIN = "plain"  # a kind of first task: the cross-entropy alone
 
 NonNegative = Annotated[float, Ge(0)]
 Scales = Sequence[tuple[nn.Parameter, Tensor]]
@@ -56,9 +58,21 @@ class Protection(NamedTuple):
 
 
 class Method(nn.Module):
-    """A network and what protects its old tasks; what must be remembered is in `state_dict`."""
+    """A network and what protects its old tasks; what must be remembered is in `state_dict`.
+
+    A method may say that runs can share their first task. Both attributes count only for the class
+    that sets them: what a subclass changes, its parent does not know.
+
+    Attributes:
+        family: of the layers that its network is built from.
+        first_task: kind of its first task; methods of one kind train it alike, to the last bit.
+            None if nothing is to be shared.
+        later_options: its options that act only when the first task is over.
+    """
 
     family = "moment"
+    first_task: ClassVar[str | None] = None
+    later_options: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, network: Network) -> None:
         super().__init__()

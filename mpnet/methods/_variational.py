@@ -17,6 +17,8 @@ from mpnet.layers.moment import (
 from mpnet.methods._base import Method, NonNegative, Scales
 from mpnet.networks import Network
 
+VARIATIONAL = "variational"  # the kind of first task: tau_0 * KL, whatever protects it afterwards
+
 Variance = Literal["adam", "natural"]
 Rate = Annotated[float, Gt(0)]
 Share = Annotated[float, Gt(0), Le(1)]
@@ -65,18 +67,18 @@ class VariationalMethod(Method):
         parts = (self.network.heads[i] for i in self.training_tasks(t))
         return [g for part in parts for g in gaussian_parameters(part)]
 
-    def trunk_tau(self) -> float | Tensor:
-        """Weight of the trunk's KL, one for all or a flat vector."""
+    def trunk_tau(self, t: int) -> float | Tensor:
+        """Weight of the trunk's KL at task `t`, one for all or a flat vector."""
         return self.tau_0
 
     def penalty(self, t: int) -> Tensor:
         """Sum of tau * KL."""
-        of_trunk = total_kl(self.trunk(), self.trunk_tau())
+        of_trunk = total_kl(self.trunk(), self.trunk_tau(t))
         return of_trunk + total_kl(self.heads(t), self.tau_0)
 
     def add_penalty_gradient(self, t: int) -> None:
         """Add the KL's gradient in closed form; a natural step has that of rho in it."""
-        add_kl_gradient(self.trunk(), self.trunk_tau(), of_rho=not self.is_natural)
+        add_kl_gradient(self.trunk(), self.trunk_tau(t), of_rho=not self.is_natural)
         add_kl_gradient(self.heads(t), self.tau_0, of_rho=not self.is_natural)
 
     def trained_parameters(self, t: int) -> list[nn.Parameter]:

@@ -57,6 +57,7 @@ class BayesByBackprop(Method):
     """
 
     family = "sampled"
+    first_task = "bbb"
 
     def __init__(
         self,

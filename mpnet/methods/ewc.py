@@ -17,7 +17,7 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
-from mpnet.methods._base import METHODS, NonNegative
+from mpnet.methods._base import METHODS, PLAIN, NonNegative
 from mpnet.methods._per_example import CHUNK, summed_over_examples
 from mpnet.methods._quadratic import QuadraticMethod
 from mpnet.networks import Network
@@ -39,6 +39,9 @@ class ElasticWeightConsolidation(QuadraticMethod):
         decay: what "online" keeps of the old Fisher at each task; gamma in the literature.
         n_samples: how many training images to use; None for all.
     """
+
+    first_task = PLAIN
+    later_options = frozenset({"strength", "fisher", "mode", "decay", "n_samples"})
 
     offset: Tensor
 

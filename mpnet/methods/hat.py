@@ -37,6 +37,7 @@ class HardAttention(Method):
     """
 
     family = "gated"
+    first_task = "hat"
     mask: Tensor
 
     def __init__(

@@ -7,7 +7,7 @@ from mpnet.benchmarks import Examples
 from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, learning_rates
 from mpnet.layers.moment import by_member
 from mpnet.methods._base import METHODS, NonNegative, Protection, Scales
-from mpnet.methods._variational import Rate, Share, Variance, VariationalMethod
+from mpnet.methods._variational import VARIATIONAL, Rate, Share, Variance, VariationalMethod
 from mpnet.networks import Network
 from mpnet.selectivity import Words
 
@@ -38,6 +38,9 @@ class LearningRateAdaptation(VariationalMethod):
         alpha_max: rate of the most uncertain parameter; the paper searches 1e-5 to 1e-3.
         alpha_min: rate of the most certain parameter.
     """
+
+    first_task = VARIATIONAL
+    later_options = frozenset(Map._fields) | {"alpha_max", "alpha_min"}
 
     alpha: Tensor
     uncertainty: Tensor

@@ -15,7 +15,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
-from mpnet.methods._base import METHODS, NonNegative
+from mpnet.methods._base import METHODS, PLAIN, NonNegative
 from mpnet.methods._per_example import CHUNK, summed_over_examples
 from mpnet.methods._quadratic import QuadraticMethod
 from mpnet.networks import Network
@@ -30,6 +30,9 @@ class MemoryAwareSynapses(QuadraticMethod):
         strength: lambda in the paper.
         n_samples: how many training images to use; None for all.
     """
+
+    first_task = PLAIN
+    later_options = frozenset({"strength", "n_samples"})
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from torch import Tensor
 from mpnet.benchmarks import Examples
 from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, kl_weights
 from mpnet.methods._base import METHODS, NonNegative, Protection
-from mpnet.methods._variational import Rate, Share, Variance, VariationalMethod
+from mpnet.methods._variational import VARIATIONAL, Rate, Share, Variance, VariationalMethod
 from mpnet.networks import Network
 from mpnet.selectivity import Words
 
@@ -37,6 +37,9 @@ class PerParameterBayesianInference(VariationalMethod):
         tau_max: weight of the most certain parameter; the paper searches 1e-7 to 1e-2.
         tau_min: weight of the most uncertain parameter.
     """
+
+    first_task = VARIATIONAL
+    later_options = frozenset(Map._fields) | {"tau_max", "tau_min"}
 
     tau: Tensor
     uncertainty: Tensor
@@ -69,9 +72,12 @@ class PerParameterBayesianInference(VariationalMethod):
         self.register_buffer("uncertainty", torch.ones(n_parameters))
         self.register_buffer("tau", torch.full((n_parameters,), tau_0))
 
-    def trunk_tau(self) -> Tensor:
-        """One weight per parameter."""
-        return self.tau
+    def trunk_tau(self, t: int) -> float | Tensor:
+        """One weight per parameter, from the second task on.
+
+        In the first all are tau_0: as one number, the arithmetic is that of all other methods.
+        """
+        return self.tau if t else self.tau_0
 
     def end_task(self, t: int, examples: Examples) -> None:
         """The posterior becomes the prior, and is held the tighter the more certain it is."""

@@ -32,6 +32,9 @@ class SynapticIntelligence(QuadraticMethod):
             1e-3 there for split tasks, 0.1 for permuted MNIST.
     """
 
+    first_task = "si"  # with the path of training
+    later_options = frozenset({"strength", "damping"})
+
     path: Tensor
 
     def __init__(

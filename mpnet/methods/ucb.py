@@ -26,6 +26,8 @@ class UncertaintyGuidedBayes(BayesByBackprop):
         wide_share: pi, the weight of sigma_1 in the prior.
     """
 
+    first_task = "ucb"
+
     step_sigma: Tensor
 
     def __init__(

@@ -49,6 +49,7 @@ class UncertaintyRegularised(Method):
     """
 
     family = "sampled_units"
+    first_task = "ucl"
     anchor: Tensor
     anchor_sigma: Tensor
     initial_sigma: Tensor
