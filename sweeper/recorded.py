@@ -10,8 +10,9 @@ import numpy.typing as npt
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
 from sweeper.ledger import open_ledger
-from sweeper.results.facts import Facts, Tested, mean_matrix
+from sweeper.results.facts import Facts
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Tested, mean_matrix
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,8 +12,9 @@ from sweeper.report.table1.paper import cells_of, departures
 from sweeper.report.templates import file_text, jinja_environment
 from sweeper.results import texts
 from sweeper.results.comparison import compare
-from sweeper.results.facts import Facts, mean_matrix, over_seeds
+from sweeper.results.facts import Facts, over_seeds
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import mean_matrix
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
 _N_COMMANDS = 3  # of the best trials

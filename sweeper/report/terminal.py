@@ -7,9 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.results.comparison import Comparison, Difference, Pair, compare
-from sweeper.results.facts import Facts, Protected, Tested
+from sweeper.results.facts import Facts, Protected
 from sweeper.results.ranking import ranked
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Tested
 from sweeper.results.texts import (
     by_chance,
     coefficient,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from mpnet.reading import dump_yaml
 from sweeper.config.groups import Group
 from sweeper.results.comparison import CONFIDENCE, Difference
-from sweeper.results.facts import AfterTask, Measured, Protected
+from sweeper.results.facts import AfterTask, Protected
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Measured
 
 NOTHING = "–"
 

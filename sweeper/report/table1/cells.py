@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from sweeper.config.sweep import Sweep
 from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, departures, table1
-from sweeper.results.facts import Facts, Measured, facts_of
+from sweeper.results.facts import Facts, facts_of
 from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
+from sweeper.results.tested import Measured
 
 
 class Row(NamedTuple):

@@ -6,7 +6,7 @@ from sweeper.report.table1.cells import Table
 from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Look, Words, words
-from sweeper.results.facts import Measured
+from sweeper.results.tested import Measured
 from sweeper.results.texts import in_points
 
 _HEAD = r"""% Needs \usepackage{booktabs,graphicx,xcolor}; read it in with \input{table1}.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from sweeper.report.table1.cells import Table, TableEntry
-from sweeper.results.facts import Measured
+from sweeper.results.tested import Measured
 from sweeper.results.texts import counted, in_points, spread
 
 Look = Literal["better", "worse", "alike"]
