@@ -22,14 +22,14 @@ def check(sweep: Sweep) -> list[RunConfig]:
         SweepError: with one line per fault.
     """
     faults = dict.fromkeys(_hidden_paths(sweep))
-    configurations: list[RunConfig] = []
+    configurations = []
     for values in sweep.space.corners():
         try:
             configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
         except ConfigError as error:
             faults |= dict.fromkeys(str(error).splitlines())
     if sweep.select.class_orders:
-        faults |= dict.fromkeys(_order_faults(sweep, configurations))
+        faults |= dict.fromkeys(_order_faults(sweep))
     if not faults:
         faults |= dict.fromkeys(data_faults(configurations))
     if faults:
@@ -69,9 +69,9 @@ def _hidden_paths(sweep: Sweep) -> Iterator[str]:
             yield f"{where}: run.{name} must not stand beside it, since it would win; remove it."
 
 
-def _order_faults(sweep: Sweep, configurations: Sequence[RunConfig]) -> Iterator[str]:
+def _order_faults(sweep: Sweep) -> Iterator[str]:
     """The benchmarks that cannot be judged on other class orders."""
-    for benchmark in (configuration.benchmark for configuration in configurations):
+    for benchmark in _benchmarks(sweep):
         is_whole = benchmark.get("n_tasks") == 1
         if is_whole or "class_order" not in benchmark:
             known = [n for n in BENCHMARKS if "class_order" in options_of(BENCHMARKS[n])]
@@ -80,6 +80,16 @@ def _order_faults(sweep: Sweep, configurations: Sequence[RunConfig]) -> Iterator
                 f"{sweep.name}: select.class_orders: the benchmark must have class orders, but "
                 f"{which} has none; use 0, or one of {', '.join(known)} in several tasks."
             )
+
+
+def _benchmarks(sweep: Sweep) -> Iterator[Mapping[str, Any]]:
+    """The benchmark of every kind of point, whatever is wrong with the rest of its run."""
+    for values in sweep.space.corners():
+        block = with_values(sweep.run, values)
+        try:
+            yield parse_run({k: v for k, v in block.items() if k == "benchmark"}).benchmark
+        except ConfigError:
+            continue  # told with its run
 
 
 def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:

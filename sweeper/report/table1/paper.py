@@ -106,6 +106,8 @@ def departures(run: Mapping[str, Any]) -> list[str]:
     ]
     if limit := run["benchmark"].get("max_train_per_class"):
         found.append(f"at most {limit} training images per class (paper: all)")
+    if (order := run["benchmark"].get("class_order")) is not None:
+        found.append(f"class order {order} (paper: ascending)")
     return found
 
 

@@ -187,11 +187,12 @@ def test_all_benchmarks_without_class_orders_are_told_beside_all_other_faults() 
         "benchmark.name": {"choice": ["permuted_mnist", "digits", "sequence8"]},
         "training.epochs": {"grid": [1, 2]},
     }
-    blocks = {"run": {"benchmark": {"name": "digits"}, "epochs": 3}, "space": space}
-    found = faults_of(parse_sweep({**blocks, "select": {"class_orders": 1}}, "s"))
-    first, second, third = found
+    run = {"benchmark": {"name": "digits"}, "method": {"name": "ft", "tau": 1}, "epochs": 3}
+    blocks = {"run": run, "space": space, "select": {"class_orders": 1}}
+    first, second, third, fourth = faults_of(parse_sweep(blocks, "s"))
     assert "run.epochs must not stand beside it" in first
-    assert "'permuted_mnist' has none" in second and "'sequence8' has none" in third
+    assert "method 'ft' has no parameter 'tau'" in second
+    assert "'permuted_mnist' has none" in third and "'sequence8' has none" in fourth
 
 
 def test_unseen_orders_of_a_benchmark_that_has_them_fit() -> None:

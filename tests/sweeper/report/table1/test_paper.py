@@ -116,3 +116,11 @@ def test_the_cells_of_a_trial_and_of_its_reruns_are_those_of_their_runs_and_task
 
 def test_what_has_no_results_has_no_cell() -> None:
     assert cells_of(None) == cells_of(unfinished(0, "running")) == []
+
+
+def test_another_class_order_is_a_departure() -> None:
+    run = resolved()
+    shuffled = {**run, "benchmark": {**run["benchmark"], "class_order": 0}}
+    ascending = {**run, "benchmark": {**run["benchmark"], "class_order": None}}
+    assert departures(shuffled) == ["class order 0 (paper: ascending)"]
+    assert departures(ascending) == []
