@@ -73,7 +73,7 @@ def _cell(cell: Words, height: int) -> Text:
         lines += [Text(text, style="dim") for text in cell.basis.split(", ")]
     if cell.orders:
         n_orders, acc, bwt = cell.orders
-        lines += [Text(f"{n_orders}:", style="dim"), Text(acc), Text(bwt)]
+        lines += [Text(n_orders, style="dim"), Text(acc), Text(bwt)]
     return Text("\n").join(lines)
 
 
