@@ -43,8 +43,14 @@ class RunConfig(BaseModel):
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
 
     def identity(self) -> str:
-        """What makes two runs the same: everything but where it runs and where the data lie."""
-        return self.model_dump_json(exclude={"device", "data_root"})
+        """What makes two runs the same: everything but where it runs and where the data lie.
+
+        A class order that nobody asked for is left out, so that checkpoints and run folders from
+        before there were any still belong to their runs.
+        """
+        named = {k: v for k, v in self.benchmark.items() if (k, v) != ("class_order", None)}
+        same = self.model_copy(update={"benchmark": named})
+        return same.model_dump_json(exclude={"device", "data_root"})
 
     def first_task_identity(self) -> str | None:
         """What makes the first tasks of two runs the same; None if the method shares none.

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
 from sweeper.ledger import open_ledger
-from sweeper.results.facts import Facts, Tested, mean_matrix
+from sweeper.results.facts import Facts
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import OrderTested, Tested, mean_matrix
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,6 +52,11 @@ class RecordedSweep:
     def tests(self) -> tuple[Tested, ...]:
         """The chosen configurations on the test sets, the best on validation data first."""
         return self.facts.tests
+
+    @property
+    def order_tests(self) -> tuple[OrderTested, ...]:
+        """The same on class orders that the search has not seen."""
+        return self.facts.order_tests
 
     def R(self, trial: int) -> npt.NDArray[np.float64]:
         """The accuracy matrix of a finished trial, mean over its seeds, NaN above the diagonal.

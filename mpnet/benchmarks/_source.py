@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mpnet import datasets
 from mpnet.benchmarks._base import EvaluationSplit, Split, Task
+from mpnet.benchmarks._class_orders import group_name
 from mpnet.benchmarks._preparation import Preparation
 
 
@@ -90,16 +91,13 @@ class Base:
 
     def class_tasks(
         self,
-        n_tasks: int,
+        groups: Sequence[Sequence[int]],
         prepare: Preparation,
-        n_classes: int = 10,
         is_augmented: bool = False,
     ) -> tuple[Task, ...]:
-        """Classes in ascending order, cut into tasks of equally many."""
-        width = n_classes // n_tasks
-        groups = [range(first, first + width) for first in range(0, n_classes, width)]
+        """One task for each group of classes, named by what it holds."""
         return tuple(
-            self.task(f"{group[0]}-{group[-1]}", group, prepare, is_augmented) for group in groups
+            self.task(group_name(group), group, prepare, is_augmented) for group in groups
         )
 
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from mpnet.benchmarks._base import BENCHMARKS, TaskStream
+from mpnet.benchmarks._class_orders import ClassOrder, class_groups
 from mpnet.benchmarks._source import Source
 
 # (data set, place among its five tasks); HAT shuffles the ten tasks, here as its seed 0 does.
@@ -24,15 +25,23 @@ _ORDERS = {
 
 
 @BENCHMARKS.register("cifar10_100")
-def cifar10_100(source: Source, *, order: Literal["strict", "hat_seed0"] = "strict") -> TaskStream:
+def cifar10_100(
+    source: Source,
+    *,
+    order: Literal["strict", "hat_seed0"] = "strict",
+    class_order: ClassOrder = None,
+) -> TaskStream:
     """Ten tasks with random crops and flips, each set normalised by its own constants.
 
     Args:
         source: where the images come from.
         order: "strict" alternation, as the paper says, or HAT's, which mostly alternates.
+        class_order: seed of a shuffle that decides which classes form which task, in each set by
+            itself; which set a task comes from follows from `order` alone.
     """
     tasks = {}
     for name, n_classes in (("cifar10", 10), ("cifar100", 100)):
         base = source.base(name)
-        tasks[name] = base.class_tasks(5, base.preparation(), n_classes, is_augmented=True)
+        groups = class_groups(n_classes, 5, class_order)
+        tasks[name] = base.class_tasks(groups, base.preparation(), is_augmented=True)
     return TaskStream(tuple(tasks[name][i] for name, i in _ORDERS[order]))

@@ -97,13 +97,18 @@ def _finished(ledger: Ledger, storage: str, stage: StageName) -> Iterator[Kept]:
         ledger.trial_records() if stage == "search" else ledger.rerun_records()
     )
     for record in records:
-        number = record.number
-        if isinstance(record, RerunRecord):
-            number = record.rerun.configuration
         for seed in record.seeds:
             key = f"{stage}-{record.key}"
             place = below(storage, RUNS, run_folder(key, seed))
-            yield Kept(f"trial{number}-seed{seed}", key, place)
+            yield Kept(_name(record, seed), key, place)
+
+
+def _name(record: Record, seed: int) -> str:
+    if not isinstance(record, RerunRecord):
+        return f"trial{record.number}-seed{seed}"
+    rerun = record.rerun
+    order = "" if rerun.class_order is None else f"-order{rerun.class_order}"
+    return f"trial{rerun.configuration}-seed{seed}{order}"
 
 
 def _portions(

@@ -83,6 +83,7 @@ class SelectSettings(_Block):
         objective: by default the sweep's.
         at_least: finished trials without which nothing is selected.
         each: paths of the space; the top of each combination of their values are rerun.
+        class_orders: further runs of each, on class orders that the search has not seen.
     """
 
     top: Annotated[int, Ge(0)] = 1
@@ -90,6 +91,7 @@ class SelectSettings(_Block):
     objective: Metric | tuple[Metric, ...] | None = None
     at_least: Annotated[int, Ge(1)] = 2
     each: tuple[str, ...] = ()
+    class_orders: Annotated[int, Ge(0)] = 0
 
 
 def bind_block(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:

@@ -24,6 +24,8 @@ _NOT_SEARCHED = {
     "split": "a search may see validation data only",
     "seed": "seeds are not searched over; repeat trials with sweep.repeats",
     "device": "trials run on what sweep.resources gives them",
+    "benchmark.class_order": "class orders are not searched over, since the easiest would win; "
+    "judge the best on others with select.class_orders",
 }
 
 
@@ -59,8 +61,17 @@ class Sweep:
     @property
     def n_reruns(self) -> int:
         """How many reruns there will be at most; groups without a finished trial have none."""
+        return self._most_chosen * (self.select.seeds + self.select.class_orders)
+
+    @property
+    def n_order_reruns(self) -> int:
+        """How many of the reruns will be on unseen class orders."""
+        return self._most_chosen * self.select.class_orders
+
+    @property
+    def _most_chosen(self) -> int:
         n_groups = len(groups_of(self.space, self.select.each))
-        return min(n_groups * self.select.top, self.n_trials) * self.select.seeds
+        return min(n_groups * self.select.top, self.n_trials)
 
     @property
     def text(self) -> str:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpnet.config import RunConfig, parse_run
+from mpnet.benchmarks import BENCHMARKS
+from mpnet.config import RunConfig, options_of, parse_run
 from mpnet.cost import expected_seconds
 from mpnet.errors import ConfigError, DataMissing
 from mpnet.machine import count_gpus
@@ -27,6 +28,8 @@ def check(sweep: Sweep) -> list[RunConfig]:
             configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
         except ConfigError as error:
             faults |= dict.fromkeys(str(error).splitlines())
+    if sweep.select.class_orders:
+        faults |= dict.fromkeys(_order_faults(sweep))
     if not faults:
         faults |= dict.fromkeys(data_faults(configurations))
     if faults:
@@ -41,9 +44,15 @@ def trial_run(sweep: Sweep, values: Values, device: str) -> dict[str, Any]:
 
 
 def rerun_run(chosen: TrialRecord, rerun: Rerun, device: str) -> dict[str, Any]:
-    """The run of a chosen trial once more: on the test sets, with a seed of its own."""
+    """The run of a chosen trial once more: on the test sets, with a seed of its own.
+
+    On a class order of its own, too, if the rerun has one.
+    """
     assert chosen.number == rerun.configuration
-    return {**chosen.run, "split": "test", "seed": rerun.seed, "device": device}
+    again = {**chosen.run, "split": "test", "seed": rerun.seed, "device": device}
+    if rerun.class_order is not None:
+        again["benchmark"] = {**again["benchmark"], "class_order": rerun.class_order}
+    return again
 
 
 def search_seeds(run: Mapping[str, Any], repeats: int) -> tuple[int, ...]:
@@ -58,6 +67,29 @@ def _hidden_paths(sweep: Sweep) -> Iterator[str]:
         if parent == "training" and name in sweep.run:
             where = f"{sweep.name}: space.{path}"
             yield f"{where}: run.{name} must not stand beside it, since it would win; remove it."
+
+
+def _order_faults(sweep: Sweep) -> Iterator[str]:
+    """The benchmarks that cannot be judged on other class orders."""
+    for benchmark in _benchmarks(sweep):
+        is_whole = benchmark.get("n_tasks") == 1
+        if is_whole or "class_order" not in benchmark:
+            known = [n for n in BENCHMARKS if "class_order" in options_of(BENCHMARKS[n])]
+            which = f"'{benchmark['name']}'" + (" in one task" if is_whole else "")
+            yield (
+                f"{sweep.name}: select.class_orders: the benchmark must have class orders, but "
+                f"{which} has none; use 0, or one of {', '.join(known)} in several tasks."
+            )
+
+
+def _benchmarks(sweep: Sweep) -> Iterator[Mapping[str, Any]]:
+    """The benchmark of every kind of point, whatever is wrong with the rest of its run."""
+    for values in sweep.space.corners():
+        block = with_values(sweep.run, values)
+        try:
+            yield parse_run({k: v for k, v in block.items() if k == "benchmark"}).benchmark
+        except ConfigError:
+            continue  # told with its run
 
 
 def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:

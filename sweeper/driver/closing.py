@@ -10,6 +10,7 @@ from sweeper.driver.active import ActiveSweep
 from sweeper.driver.preparation import PreparedSweep
 from sweeper.ledger import JOURNAL
 from sweeper.results.facts import Facts
+from sweeper.results.tested import OrderTested, Tested
 from sweeper.results.texts import shell_command
 
 
@@ -60,9 +61,17 @@ def _headline(facts: Facts) -> dict[str, float]:
     """What the parent run says of the best configuration."""
     metrics = {f"val/{k}": v for k, v in facts.best.metrics.items()} if facts.best else {}
     if facts.best_test:
-        for name, value in (("acc", facts.best_test.acc), ("bwt", facts.best_test.bwt)):
-            metrics |= {f"test/{name}_mean": value.mean, "test/seeds": value.n}
-            metrics |= {} if value.deviation is None else {f"test/{name}_std": value.deviation}
+        metrics |= {**_means("test", facts.best_test), "test/seeds": facts.best_test.acc.n}
+    if found := facts.best_order_test:
+        metrics |= {**_means("test_orders", found), "test_orders/orders": found.acc.n}
+    return metrics
+
+
+def _means(prefix: str, found: Tested | OrderTested) -> dict[str, float]:
+    metrics = {}
+    for name, value in (("acc", found.acc), ("bwt", found.bwt)):
+        metrics[f"{prefix}/{name}_mean"] = value.mean
+        metrics |= {} if value.deviation is None else {f"{prefix}/{name}_std": value.deviation}
     return metrics
 
 

@@ -119,10 +119,12 @@ def plan_table(plan: Plan) -> Table:
 
 
 def _rerun_text(sweep: Sweep) -> Text:
+    n_orders = sweep.n_order_reruns
+    orders = f"; {n_orders} of them on unseen class orders" if n_orders else ""
     if not sweep.select.each:
-        return Text(f"{sweep.n_reruns} reruns of the best on the test sets")
-    groups = " and ".join(sweep.select.each)
-    return Text(f"at most {sweep.n_reruns} reruns on the test sets, of the best of each {groups}")
+        return Text(f"{sweep.n_reruns} reruns of the best on the test sets{orders}")
+    groups, n = " and ".join(sweep.select.each), sweep.n_reruns
+    return Text(f"at most {n} reruns on the test sets, of the best of each {groups}{orders}")
 
 
 def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:

@@ -213,7 +213,9 @@ def _place(assignment: AnyAssignment) -> tuple[int, str, int]:
 
 def _name(assignment: AnyAssignment) -> str:
     if isinstance(assignment, RerunAssignment):
-        return f"rerun of trial {assignment.rerun.configuration}, seed {assignment.rerun.seed}"
+        rerun = assignment.rerun
+        order = "" if rerun.class_order is None else f", class order {rerun.class_order}"
+        return f"rerun of trial {rerun.configuration}, seed {rerun.seed}{order}"
     return f"trial {assignment.number}"
 
 

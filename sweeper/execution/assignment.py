@@ -1,7 +1,7 @@
 """What a worker is told: one trial or one rerun, complete, so that it asks nobody."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from sweeper.config.space import Values
@@ -117,7 +117,7 @@ class RerunAssignment(Assignment):
     @property
     def label(self) -> Values:
         """What tells it from others."""
-        return asdict(self.rerun)
+        return self.rerun.fields
 
 
 AnyAssignment = TrialAssignment | RerunAssignment

@@ -10,7 +10,7 @@ from mpnet.environment import environment
 from mpnet.reading import dump_yaml
 from mpnet.results import csv_of
 from sweeper.config.space import Values
-from sweeper.execution.assignment import AnyAssignment
+from sweeper.execution.assignment import AnyAssignment, RerunAssignment
 from sweeper.results.texts import short_names, short_value
 from sweeper.tracking import Event, RunLog
 
@@ -110,6 +110,8 @@ def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
         "method": configuration.method["name"],
         "benchmark": configuration.benchmark["name"],
     }
+    if isinstance(assignment, RerunAssignment) and assignment.rerun.class_order is not None:
+        tags["sweeper.unseen_class_order"] = str(assignment.rerun.class_order)
     if subject.resumed_at:
         tags["sweeper.resumed_at_step"] = str(subject.resumed_at)
     return RunLog(

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
@@ -31,7 +30,7 @@ def key_of(values: Mapping[str, Any]) -> str:
 
 def key_of_rerun(rerun: Rerun) -> str:
     """A short name for a rerun, the same on every machine."""
-    return key_of(asdict(rerun))
+    return key_of(rerun.fields)
 
 
 def is_own(trial: FrozenTrial) -> bool:

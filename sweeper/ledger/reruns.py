@@ -1,7 +1,6 @@
 """The reruns of a sweep's best configurations on the test sets."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import optuna
 from optuna.distributions import IntDistribution
@@ -31,15 +30,15 @@ class RerunStage(Stage[Rerun]):
         # In one line: a rerun that had been asked for without its values would be none.
         trial = optuna.create_trial(
             state=TrialState.RUNNING,
-            params=asdict(rerun),
-            distributions=dict.fromkeys(asdict(rerun), IntDistribution(0, 2**31)),
+            params=rerun.fields,
+            distributions=dict.fromkeys(rerun.fields, IntDistribution(0, 2**31)),
         )
         self.study.add_trial(trial)
         number = len(self.study.get_trials(deepcopy=False)) - 1
         return self._started(number, key_of_rerun(rerun), rerun)
 
     def _is_whole(self, trial: FrozenTrial) -> bool:
-        return trial.params.keys() == {"configuration", "seed"}
+        return trial.params.keys() >= {"configuration", "seed"}
 
     def _what(self, trial: FrozenTrial) -> Rerun:
         return rerun_of(trial)

@@ -12,8 +12,9 @@ from sweeper.report.table1.paper import cells_of, departures
 from sweeper.report.templates import file_text, jinja_environment
 from sweeper.results import texts
 from sweeper.results.comparison import compare
-from sweeper.results.facts import Facts, mean_matrix, over_seeds
+from sweeper.results.facts import Facts, over_seeds
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import mean_matrix
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
 _N_COMMANDS = 3  # of the best trials
@@ -104,6 +105,10 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "best": best,
         "validation": over_seeds(best) if best else {},
         "rerun": facts.best_test,
+        "order_rerun": facts.best_order_test,
+        "tests_by_trial": {result.configuration: result for result in facts.tests},
+        "tuned_order": _tuned_order(facts),
+        "n_failed_orders": sum(result.n_failed for result in facts.order_tests),
         "cells": cells_of(best),
         "cells_of": cells_of,
         "departures": departures(best.run) if best and best.run else [],
@@ -128,6 +133,13 @@ def _names(facts: Facts, block: str) -> str:
         return ", ".join(map(str, domain.values))
     run = next((trial.run for trial in facts.trials if trial.run), facts.sweep.run)
     return str(run.get(block, {}).get("name", "the default"))
+
+
+def _tuned_order(facts: Facts) -> str:
+    """The class order that the search has seen, in words."""
+    run = facts.best.run if facts.best else facts.sweep.run
+    order = run.get("benchmark", {}).get("class_order")
+    return "ascending classes" if order is None else f"class order {order}"
 
 
 def _search_line(facts: Facts) -> str:
@@ -198,10 +210,13 @@ def _reason(trial: TrialRecord) -> SortableCell:
 
 def _commands(facts: Facts, file: str) -> list[dict[str, Any]]:
     seeds = {rerun.configuration: rerun.seeds for rerun in facts.tests}
+    orders = {rerun.configuration: rerun.seeds for rerun in facts.order_tests}
     return [
         {
             "number": trial.number,
-            "runs": texts.run_commands(file, trial, seeds.get(trial.number, ())),
+            "runs": texts.run_commands(
+                file, trial, seeds.get(trial.number, ()), orders.get(trial.number, {})
+            ),
         }
         for trial in facts.ranked[:_N_COMMANDS]
     ]

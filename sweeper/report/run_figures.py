@@ -7,8 +7,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div
-from sweeper.results.facts import Facts, mean_matrix
+from sweeper.results.facts import Facts
 from sweeper.results.records import Matrix, TrialRecord
+from sweeper.results.tested import mean_matrix
 
 _CURVES = (BLUE, ORANGE, GREEN, PINK, SKY)
 _N_MATRICES = 3

@@ -6,10 +6,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from sweeper.config.groups import group_of
 from sweeper.results.comparison import Comparison, Difference, Pair, compare
-from sweeper.results.facts import Facts, Protected, Tested
+from sweeper.results.facts import Facts, Protected
 from sweeper.results.ranking import ranked
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Tested
 from sweeper.results.texts import (
     by_chance,
     coefficient,
@@ -35,9 +37,15 @@ def show_outcome(console: Console, facts: Facts) -> None:
 
 
 def result_tables(facts: Facts) -> list[Table]:
-    """Differences of groups, then the groups, where a sweep has some; nothing before a rerun."""
-    if not facts.tests:
-        return []
+    """What reruns came to; on unseen class orders in a table of its own. Nothing before one."""
+    return [
+        *(_tuned_tables(facts) if facts.tests else []),
+        *([order_table(facts)] if facts.order_tests else []),
+    ]
+
+
+def _tuned_tables(facts: Facts) -> list[Table]:
+    """Differences of groups, then the groups, where a sweep has some."""
     if not facts.sweep.select.each:
         return [rerun_table(facts.tests)]
     found = compare(facts)
@@ -52,6 +60,23 @@ def rerun_table(tests: Sequence[Tested]) -> Table:
     for result in tests:
         cells = percent(result.acc), percent(result.bwt, is_signed=True)
         table.add_row(str(result.configuration), str(result.acc.n), *cells)
+    return table
+
+
+def order_table(facts: Facts) -> Table:
+    """The reruns on unseen class orders, one line per configuration: mean and deviation."""
+    title = "The best on unseen class orders, on the test sets"
+    table = Table(title=title, title_justify="left")
+    each = facts.sweep.select.each
+    if each:
+        table.add_column("group", no_wrap=True)
+    for name in ("trial", "orders", "ACC", "BWT"):
+        table.add_column(name, justify="right")
+    for result in facts.order_tests:
+        values = result.search.values if result.search else {}
+        group = [Text(group_name(group_of(values, each)))] if each else []
+        cells = percent(result.acc), percent(result.bwt, is_signed=True)
+        table.add_row(*group, str(result.configuration), str(result.acc.n), *cells)
     return table
 
 
@@ -90,7 +115,9 @@ def headline(facts: Facts) -> str:
         reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
     else:
         reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
-    return f"{facts.sweep.name}: {where} {reached}  {in_line(facts.best.values)}"
+    orders = facts.best_order_test
+    unseen = f"  (unseen class orders: ACC {percent(orders.acc)})" if orders else ""
+    return f"{facts.sweep.name}: {where} {reached}{unseen}  {in_line(facts.best.values)}"
 
 
 def protection_table(found: Protected) -> Group:

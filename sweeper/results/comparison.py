@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from sweeper.config.groups import Group, are_one_apart, groups_of
-from sweeper.results.facts import Facts, Tested
+from sweeper.results.facts import Facts
 from sweeper.results.ranking import by_group, ranked
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Tested
 
 CONFIDENCE = 0.95
 

@@ -1,60 +1,26 @@
 """What a report says, in numbers: pure functions of records. Fractions, no percent signs."""
 
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mpnet import metrics
 from sweeper.config.sweep import Sweep
 from sweeper.results.ranking import finished, pareto_front, ranked
-from sweeper.results.records import (
-    Matrix,
-    Record,
-    RerunRecord,
-    Selectivity,
-    Split,
-    TrialRecord,
+from sweeper.results.records import Record, RerunRecord, Selectivity, Split, TrialRecord
+from sweeper.results.tested import (
+    Measured,
+    OrderTested,
+    Tested,
+    by_configuration,
+    measured,
+    order_tested,
+    tested,
 )
 
 _N_PROTECTED = 3  # of the best trials
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A mean over runs with its sample deviation (over n - 1), which one run does not have."""
-
-    mean: float
-    deviation: float | None
-    n: int
-
-
-@dataclass(frozen=True)
-class Tested:
-    """One configuration on the test split, over several seeds.
-
-    Args:
-        configuration: number of the search trial.
-        search: the search trial, if it is known.
-        seeds: of the reruns that finished.
-        by_seed: "acc" or "bwt" -> seed -> what it reached.
-        R: mean over the reruns that finished.
-        run: of the first rerun that finished, as it was resolved.
-        n_failed: reruns that did not finish.
-    """
-
-    configuration: int
-    search: TrialRecord | None
-    acc: Measured
-    bwt: Measured
-    seeds: tuple[int, ...]
-    by_seed: Mapping[str, Mapping[int, float]]
-    R: Matrix
-    run: Mapping[str, Any]
-    n_failed: int
 
 
 @dataclass(frozen=True)
@@ -108,7 +74,9 @@ class Facts:
         ranked: the finished trials, the best first.
         unranked: the trials that have not finished, by number.
         front: the Pareto front of ACC and BWT.
-        protected: of the best trials and of all reruns, as far as they say it.
+        tests: what reruns came to on the class order that was tuned on.
+        order_tests: what reruns came to on unseen class orders; never mixed with the others.
+        protected: of the best trials and of reruns on their class order, as far as they say it.
     """
 
     sweep: Sweep
@@ -117,6 +85,7 @@ class Facts:
     unranked: tuple[TrialRecord, ...]
     front: tuple[TrialRecord, ...]
     tests: tuple[Tested, ...]
+    order_tests: tuple[OrderTested, ...]
     failures: tuple[Failure, ...]
     counts: Mapping[str, int]
     protected: tuple[Protected, ...]
@@ -128,8 +97,14 @@ class Facts:
 
     @property
     def best_test(self) -> Tested | None:
-        """What the best configuration did on the test split."""
+        """What the best configuration did on the test split, on the class order of the search."""
         numbers = {result.configuration: result for result in self.tests}
+        return numbers.get(self.best.number) if self.best else None
+
+    @property
+    def best_order_test(self) -> OrderTested | None:
+        """What the best configuration did on the test split, on unseen class orders."""
+        numbers = {result.configuration: result for result in self.order_tests}
         return numbers.get(self.best.number) if self.best else None
 
     @property
@@ -148,25 +123,24 @@ def facts_of(sweep: Sweep, trials: Sequence[TrialRecord], tests: Sequence[RerunR
     """Rank, count and compare."""
     order = ranked(trials, sweep.select_objective)
     places = {trial.number: place for place, trial in enumerate(order)}
-    results = sorted(tested(trials, tests), key=lambda r: places.get(r.configuration, len(places)))
+    tuned = [record for record in tests if record.rerun.class_order is None]
+    unseen = [record for record in tests if record.rerun.class_order is not None]
+
+    def place(result: Tested | OrderTested) -> int:
+        return places.get(result.configuration, len(places))
+
     return Facts(
         sweep=sweep,
         trials=tuple(trials),
         ranked=tuple(order),
         unranked=tuple(t for t in sorted(trials, key=_number) if t.state != "finished"),
         front=tuple(pareto_front(trials, ("acc", "bwt"))),
-        tests=tuple(results),
+        tests=tuple(sorted(tested(trials, tuned), key=place)),
+        order_tests=tuple(sorted(order_tested(trials, unseen), key=place)),
         failures=tuple(failures(trials, tests)),
         counts=Counter(trial.state for trial in trials),
-        protected=tuple(protected(order[:_N_PROTECTED], tests)),
+        protected=tuple(protected(order[:_N_PROTECTED], tuned)),
     )
-
-
-def measured(values: Iterable[float]) -> Measured:
-    """Mean and sample deviation."""
-    numbers = list(values)
-    deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
-    return Measured(statistics.fmean(numbers), deviation, len(numbers))
 
 
 def over_seeds(trial: TrialRecord) -> dict[str, Measured]:
@@ -179,33 +153,6 @@ def over_seeds(trial: TrialRecord) -> dict[str, Measured]:
         else Measured(trial.metrics[name], None, 1)
         for name, values in by_seed.items()
     }
-
-
-def mean_matrix(matrices: Sequence[Matrix]) -> Matrix:
-    """Mean of some matrices, cell by cell; blank where any is."""
-    return [
-        [None if None in cells else statistics.fmean(cells) for cells in zip(*rows, strict=True)]
-        for rows in zip(*matrices, strict=True)
-    ]
-
-
-def by_configuration(tests: Sequence[RerunRecord]) -> dict[int, list[RerunRecord]]:
-    """The reruns of each trial that has any, by its number."""
-    groups: dict[int, list[RerunRecord]] = {}
-    for record in tests:
-        groups.setdefault(record.rerun.configuration, []).append(record)
-    return groups
-
-
-def tested(trials: Sequence[TrialRecord], tests: Sequence[RerunRecord]) -> list[Tested]:
-    """What finished reruns came to, by configuration."""
-    searched = {trial.number: trial for trial in trials}
-    groups = by_configuration(tests)
-    return [
-        _tested(number, searched.get(number), group)
-        for number, group in groups.items()
-        if finished(group)
-    ]
 
 
 def protected(best: Sequence[TrialRecord], tests: Sequence[RerunRecord]) -> list[Protected]:
@@ -232,25 +179,6 @@ def failures(trials: Sequence[TrialRecord], tests: Sequence[RerunRecord]) -> lis
         for reason in dict.fromkeys([*numbers, *again])
     ]
     return sorted(found, key=lambda failure: -len(failure.numbers) - failure.n_reruns)
-
-
-def _tested(number: int, search: TrialRecord | None, group: Sequence[RerunRecord]) -> Tested:
-    done = finished(group)
-    by_seed = {
-        name: {record.rerun.seed: record.metrics[name] for record in done}
-        for name in ("acc", "bwt")
-    }
-    return Tested(
-        configuration=number,
-        search=search,
-        acc=measured(by_seed["acc"].values()),
-        bwt=measured(by_seed["bwt"].values()),
-        seeds=tuple(by_seed["acc"]),
-        by_seed=by_seed,
-        R=mean_matrix([record.R[0] for record in done if record.R]),
-        run=done[0].run,
-        n_failed=sum(record.state == "failed" for record in group),
-    )
 
 
 def _protected(number: int, split: Split, records: Sequence[Record]) -> Protected | None:

@@ -1,7 +1,7 @@
 """What is known of a trial or of a rerun: the values that the ledger gives and all others take."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 Split = Literal["validation", "test"]
@@ -65,10 +65,17 @@ class Rerun:
     Args:
         configuration: the number of the search's trial.
         seed: one that the search has not used.
+        class_order: one that the search has not seen; None for the one that it was tuned on.
     """
 
     configuration: int
     seed: int
+    class_order: int | None = None
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """What tells it from others: two numbers on the tuned class order, three elsewhere."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Which trials are rerun on the test sets: pure functions of their records."""
 
 from collections.abc import Sequence
+from itertools import count, islice
 
 from sweeper.config.groups import Group, groups_of
 from sweeper.config.sweep import Sweep
@@ -40,7 +41,25 @@ def empty_groups(trials: Sequence[TrialRecord], sweep: Sweep) -> list[Group]:
 
 
 def reruns(chosen: Sequence[TrialRecord], sweep: Sweep) -> list[Rerun]:
-    """Every chosen trial with every seed, the same for all; none that the search has used."""
+    """Every chosen trial with every seed, then on every unseen class order; the same for all.
+
+    No seed is one of the search's. Each order has a seed of its own, in both counts from the
+    first: more seeds or more orders, asked for later, add reruns and change none.
+    """
     first = 1 + max((seed for trial in chosen for seed in trial.seeds), default=0)
     seeds = range(first, first + sweep.select.seeds)
-    return [Rerun(trial.number, seed) for trial in chosen for seed in seeds]
+    orders = _unseen_orders(chosen, sweep.select.class_orders)
+    return [
+        *(Rerun(trial.number, seed) for trial in chosen for seed in seeds),
+        *(
+            Rerun(t.number, seed, order)
+            for t in chosen
+            for seed, order in enumerate(orders, first)
+        ),
+    ]
+
+
+def _unseen_orders(chosen: Sequence[TrialRecord], n: int) -> list[int]:
+    """The first class orders that no chosen trial was tuned on."""
+    seen = {trial.run.get("benchmark", {}).get("class_order") for trial in chosen}
+    return list(islice((order for order in count() if order not in seen), n))

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from mpnet.reading import dump_yaml
 from sweeper.config.groups import Group
 from sweeper.results.comparison import CONFIDENCE, Difference
-from sweeper.results.facts import AfterTask, Measured, Protected
+from sweeper.results.facts import AfterTask, Protected
 from sweeper.results.records import TrialRecord
+from sweeper.results.tested import Measured
 
 NOTHING = "–"
 
@@ -127,12 +128,27 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def run_commands(file: str, trial: TrialRecord, test_seeds: Sequence[int]) -> list[str]:
-    """What trains one configuration without a sweep: on validation, and on test if it was."""
+def run_commands(
+    file: str,
+    trial: TrialRecord,
+    test_seeds: Sequence[int],
+    test_orders: Mapping[int, int] | None = None,
+) -> list[str]:
+    """What trains one configuration without a sweep: on validation, and on test if it was.
+
+    Args:
+        file: the sweep's.
+        trial: with the configuration.
+        test_seeds: of its reruns on the class order of the search; the first one is told.
+        test_orders: class order -> seed of its reruns on unseen ones; the first one is told.
+    """
     overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
     words = ["python", "-m", "mpnet", file, *overrides]
     search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
     test = [[*words, "--split", "test", "--seed", str(seed)] for seed in test_seeds[:1]]
+    for order, seed in list((test_orders or {}).items())[:1]:
+        own = f"benchmark.class_order={order}"
+        test.append([*words, own, "--split", "test", "--seed", str(seed)])
     return [shell_command(*command) for command in (search, *test)]
 
 

@@ -146,3 +146,28 @@ def test_a_fault_of_the_short_form_is_named_too(raw: dict[str, object], message:
     with pytest.raises(ConfigError) as error:
         parse_run(raw)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["digits", "split_mnist", "split_cifar10", "cifar10_100"])
+def test_a_class_order_is_part_of_a_runs_identity_and_its_absence_is_not(name: str) -> None:
+    plain, first, second = (
+        parse_run({"benchmark": {"name": name, **asked}})
+        for asked in ({}, {"class_order": 0}, {"class_order": 1})
+    )
+    assert len({run.identity() for run in (plain, first, second)}) == 3
+    assert "class_order" not in plain.identity()
+    assert parse_run({"benchmark": {"name": name, "class_order": None}}).identity() == (
+        plain.identity()
+    )
+
+
+@pytest.mark.parametrize("name", ["permuted_mnist", "sequence8"])
+def test_a_benchmark_without_class_orders_refuses_one(name: str) -> None:
+    with pytest.raises(ConfigError, match="has no parameter 'class_order'"):
+        parse_run({"benchmark": {"name": name, "class_order": 1}})
+
+
+@pytest.mark.parametrize("value", [-1, "shuffled", 1.5])
+def test_a_class_order_is_a_seed(value: object) -> None:
+    with pytest.raises(ConfigError, match="run.benchmark.class_order"):
+        parse_run({"benchmark": {"name": "digits", "class_order": value}})

@@ -97,6 +97,20 @@ def rerun(
     return RerunRecord(**{**content, **changes})
 
 
+def order_rerun(
+    number: int,
+    configuration: int,
+    seed: int,
+    class_order: int,
+    acc: float,
+    bwt: float = 0.0,
+    **changes: Any,
+) -> RerunRecord:
+    """A rerun on a class order that the search has not seen."""
+    wanted = Rerun(configuration, seed, class_order)
+    return rerun(number, configuration, seed, acc, bwt, **{"rerun": wanted, **changes})
+
+
 def failed_rerun(number: int, configuration: int, seed: int, reason: str) -> RerunRecord:
     wanted = Rerun(configuration, seed)
     return RerunRecord(number=number, key="t", state="failed", rerun=wanted, reason=reason)

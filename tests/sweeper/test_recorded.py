@@ -7,7 +7,9 @@ import pytest
 
 import sweeper
 from sweeper.errors import SweepError
-from tests.sweeper.ledgers import finish_all, opened, outcome, start, swept
+from sweeper.ledger import Ledger
+from sweeper.results.records import Rerun
+from tests.sweeper.ledgers import finish_all, opened, outcome, rerun_all, start, swept
 
 
 def test_a_recorded_sweep_has_its_trials_as_a_table(tmp_path: Path) -> None:
@@ -28,8 +30,16 @@ def test_the_best_its_matrix_and_the_tests_are_there(tmp_path: Path) -> None:
     found = sweeper.open_sweep(tmp_path)
     assert found.best is not None and found.best.number == 1
     np.testing.assert_equal(found.R(1), [[0.9, np.nan], [0.7, 0.8]])
-    assert found.tests == ()
+    assert found.tests == found.order_tests == ()
     assert "2 of 2 trials finished" in repr(found)
+
+
+def test_results_on_unseen_class_orders_are_apart_from_the_others(tmp_path: Path) -> None:
+    finish_all(opened(tmp_path, swept(trials=2)))
+    rerun_all(Ledger(tmp_path).reruns([Rerun(1, 5), Rerun(1, 5, 0), Rerun(1, 6, 1)]))
+    found = sweeper.open_sweep(tmp_path)
+    assert [test.seeds for test in found.tests] == [(5,)]
+    assert [test.seeds for test in found.order_tests] == [{0: 5, 1: 6}]
 
 
 def test_a_matrix_that_is_not_there_is_refused(tmp_path: Path) -> None:

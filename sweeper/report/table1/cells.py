@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from sweeper.config.sweep import Sweep
 from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, departures, table1
-from sweeper.results.facts import Facts, Measured, facts_of
+from sweeper.results.facts import Facts, facts_of
 from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
+from sweeper.results.tested import Measured, OrderTested, Tested
 
 
 class Row(NamedTuple):
@@ -43,6 +44,7 @@ class TableEntry:
         paper: as printed; None for a method that the paper does not have.
         folder: of the sweep; empty if there is none.
         acc: on the test split, over the test seeds; None as long as there is nothing.
+        orders: the same on unseen class orders, which nothing of the paper is compared with.
         n_finished: finished search trials behind the choice.
         n_planned: search trials in all; None if the sweep searches several cells together.
         n_seeds: test seeds that were asked for.
@@ -57,6 +59,7 @@ class TableEntry:
     folder: str = ""
     acc: Measured | None = None
     bwt: Measured | None = None
+    orders: OrderTested | None = None
     n_finished: int = 0
     n_planned: int | None = None
     n_seeds: int = 0
@@ -205,6 +208,7 @@ def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> TableEntry
         folder=first.history.folder,
         acc=test.acc if test else None,
         bwt=test.bwt if test else None,
+        orders=first.facts.best_order_test,
         n_finished=len(first.facts.ranked),
         n_planned=sweep.n_trials if first.is_alone else None,
         n_seeds=sweep.select.seeds,
@@ -238,9 +242,10 @@ def _remark(row: Row, column: Column, first: _Attempt, attempts: Sequence[_Attem
 def _missing(attempt: _Attempt) -> str:
     """What is to be done before the cell is complete."""
     facts, asked = attempt.facts, attempt.facts.sweep.select
-    if test := facts.best_test:
-        failed = f", {test.n_failed} failed" if test.n_failed else ""
-        return f"{test.acc.n} of {asked.seeds} reruns{failed}" if test.acc.n < asked.seeds else ""
+    if facts.best_test:
+        seeds = _part_of(facts.best_test, asked.seeds, "reruns")
+        orders = _part_of(facts.best_order_test, asked.class_orders, "class orders")
+        return ", ".join(filter(None, [seeds, orders]))
     n_over = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
     if not attempt.n_tests and _is_searching(attempt.history):
         of = f" of {facts.sweep.n_trials}" if attempt.is_alone else ""
@@ -249,6 +254,13 @@ def _missing(attempt: _Attempt) -> str:
         n_failed = facts.counts.get("failed", 0)
         return f"no finished trial ({n_failed} failed)" if n_failed else "no finished trial"
     return "no finished rerun" if asked.top else "no rerun asked for (select.top: 0)"
+
+
+def _part_of(found: Tested | OrderTested | None, n_asked: int, noun: str) -> str:
+    """How much there is of what was asked for; empty if it is all there."""
+    n_done, n_failed = (found.acc.n, found.n_failed) if found else (0, 0)
+    failed = f", {n_failed} failed" if n_failed else ""
+    return f"{n_done} of {n_asked} {noun}{failed}" if n_done < n_asked else ""
 
 
 def _is_searching(history: SweepHistory) -> bool:

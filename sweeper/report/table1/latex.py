@@ -6,7 +6,7 @@ from sweeper.report.table1.cells import Table
 from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Look, Words, words
-from sweeper.results.facts import Measured
+from sweeper.results.tested import Measured
 from sweeper.results.texts import in_points
 
 _HEAD = r"""% Needs \usepackage{booktabs,graphicx,xcolor}; read it in with \input{table1}.
@@ -28,7 +28,7 @@ _SPECIALS = {
 
 
 def latex(table: Table) -> str:
-    """One float, as wide as the page; four lines a method, two where nothing is known."""
+    """One float, as wide as the page; up to five lines a method, two where nothing is known."""
     rows = words(table)
     n_paper = sum(bool(row[0].paper) for row in rows)
     bodies = ["\n".join(_lines(row)) for row in rows]
@@ -70,7 +70,7 @@ def _line(label: str, cells: Iterable[str]) -> str:
 
 
 def _lines(row: Sequence[Words]) -> Iterator[str]:
-    """Ours, the paper's, the differences, what they rest on."""
+    """Ours, the paper's, the differences, what they rest on; ours on unseen class orders."""
     yield _line(_escaped(row[0].entry.row.label), [_ours(cell) for cell in row])
     is_known = any(cell.acc for cell in row)
     if any(cell.paper for cell in row):
@@ -79,6 +79,8 @@ def _lines(row: Sequence[Words]) -> Iterator[str]:
             yield _line(r"\quad difference", [_differences(cell) for cell in row])
     if is_known:
         yield _line(r"\quad from", [_wide(_small(cell.basis)) for cell in row])
+    if any(cell.orders for cell in row):
+        yield _line(r"\quad unseen orders", [_unseen(cell) for cell in row])
 
 
 def _ours(cell: Words) -> str:
@@ -86,6 +88,13 @@ def _ours(cell: Words) -> str:
     if not acc or not bwt:
         return _wide(rf"\footnotesize\itshape {_escaped(cell.missing)}{mark}")
     return f"{_spread(acc)}{mark} & {_spread(bwt, is_signed=True)}"
+
+
+def _unseen(cell: Words) -> str:
+    orders = cell.entry.orders
+    if not orders:
+        return _wide("")
+    return f"{_spread(orders.acc)} & {_spread(orders.bwt, is_signed=True)}"
 
 
 def _spread(value: Measured, is_signed: bool = False) -> str:

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sweeper.results.facts import Tested
 from sweeper.results.records import Matrix, Record
+from sweeper.results.tested import Tested
 
 TABLE = Path(__file__).with_name("paper_table1.csv")
 EPOCHS, BATCH_SIZE = 250, 500  # of every run behind the table
@@ -106,6 +106,8 @@ def departures(run: Mapping[str, Any]) -> list[str]:
     ]
     if limit := run["benchmark"].get("max_train_per_class"):
         found.append(f"at most {limit} training images per class (paper: all)")
+    if (order := run["benchmark"].get("class_order")) is not None:
+        found.append(f"class order {order} (paper: ascending)")
     return found
 
 

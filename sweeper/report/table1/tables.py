@@ -9,12 +9,14 @@ from sweeper.report.table1.heading import TITLE, about
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Words, raised, words
 from sweeper.report.templates import file_text, in_markdown, jinja_environment
+from sweeper.results.tested import Measured
 
 _CSV_HEAD = (
     *("row", "method", "measure", "column", "benchmark", "n_tasks"),
     *("acc", "acc_deviation", "bwt", "bwt_deviation", "seeds", "seeds_planned"),
     *("trials_finished", "trials_planned", "paper_acc", "paper_bwt", "paper_is_slip"),
     *("acc_difference", "bwt_difference", "missing", "departures", "sweep", "remarks"),
+    *("orders_acc", "orders_acc_deviation", "orders_bwt", "orders_bwt_deviation", "orders"),
 )
 
 
@@ -48,6 +50,7 @@ def _context(table: Table) -> dict[str, Any]:
         "columns": COLUMNS,
         "rows": words(table),
         "notes": table.notes,
+        "has_orders": any(entry.orders for entry in table.cells),
         "left_out": table.left_out,
     }
 
@@ -58,12 +61,15 @@ def _cell_in_markdown(cell: Words) -> str:
     ours = [f"**{cell.acc}**{raised(cell.note)}", f"BWT {cell.bwt}"] if cell.acc else []
     missing = f"*{in_markdown(cell.missing)}*{raised(cell.note)}" if cell.missing else ""
     difference = f"diff. {differences}" if differences else ""
-    return "<br>".join(filter(None, [*ours, missing, paper, difference, cell.basis]))
+    orders = "{}: {} / BWT {}".format(*cell.orders) if cell.orders else ""
+    below = [paper, difference, cell.basis, orders]
+    return "<br>".join(filter(None, [*ours, missing, *below]))
 
 
 def _csv_line(entry: TableEntry) -> list[object]:
     acc, bwt, paper = entry.acc, entry.bwt, entry.paper
-    ours = [acc.mean, acc.deviation, bwt.mean, bwt.deviation, acc.n] if acc and bwt else [""] * 5
+    orders = _numbers(entry.orders.acc, entry.orders.bwt) if entry.orders else [""] * 5
+    ours = _numbers(acc, bwt) if acc and bwt else [""] * 5
     printed = [paper.acc, paper.bwt, int(paper.is_slip)] if paper else [""] * 3
     return [
         *(*entry.row, *entry.column),
@@ -72,4 +78,9 @@ def _csv_line(entry: TableEntry) -> list[object]:
         *(entry.differences or ("", "")),
         *(entry.missing, "; ".join(entry.departures), entry.folder),
         "; ".join(filter(None, [entry.remark, entry.paper_remark])),
+        *orders,
     ]
+
+
+def _numbers(acc: Measured, bwt: Measured) -> list[object]:
+    return [acc.mean, acc.deviation, bwt.mean, bwt.deviation, acc.n]

@@ -71,6 +71,9 @@ def _cell(cell: Words, height: int) -> Text:
     if cell.acc:
         lines += [_differences(cell)] if cell.paper else []
         lines += [Text(text, style="dim") for text in cell.basis.split(", ")]
+    if cell.orders:
+        n_orders, acc, bwt = cell.orders
+        lines += [Text(n_orders, style="dim"), Text(acc), Text(bwt)]
     return Text("\n").join(lines)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from sweeper.report.table1.cells import Table, TableEntry
-from sweeper.results.facts import Measured
+from sweeper.results.tested import Measured, OrderTested
 from sweeper.results.texts import counted, in_points, spread
 
 Look = Literal["better", "worse", "alike"]
@@ -23,6 +23,7 @@ class Words:
 
     Args:
         acc: our mean and deviation; empty without results.
+        orders: how many unseen class orders, ACC and BWT on them; empty without results.
         paper: ACC and BWT as printed; empty for a method that the paper does not have.
         basis: trials and seeds behind our numbers; empty without results.
         missing: why there are no results; empty if there are.
@@ -33,6 +34,7 @@ class Words:
     entry: TableEntry
     acc: str
     bwt: str
+    orders: tuple[str, ...]
     paper: tuple[str, ...]
     differences: tuple[Difference, ...]
     basis: str
@@ -58,6 +60,7 @@ def _words(entry: TableEntry, numbers: dict[str, int]) -> Words:
         entry=entry,
         acc=spread(entry.acc) if entry.acc else "",
         bwt=spread(entry.bwt, is_signed=True) if entry.bwt else "",
+        orders=_orders(entry.orders) if entry.orders else (),
         paper=(in_points(paper.acc), in_points(paper.bwt, is_signed=True)) if paper else (),
         differences=_differences(entry),
         basis=_basis(entry) if entry.acc else "",
@@ -65,6 +68,11 @@ def _words(entry: TableEntry, numbers: dict[str, int]) -> Words:
         note=numbers.get(entry.remark, 0),
         paper_note=numbers.get(entry.paper_remark, 0),
     )
+
+
+def _orders(found: OrderTested) -> tuple[str, ...]:
+    n_orders = counted(found.acc.n, "unseen order")
+    return n_orders, spread(found.acc), spread(found.bwt, is_signed=True)
 
 
 def _differences(entry: TableEntry) -> tuple[Difference, ...]:

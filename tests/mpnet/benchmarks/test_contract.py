@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from mpnet.benchmarks import BENCHMARKS, Source, TaskStream
+from mpnet.benchmarks import BENCHMARKS, Source, Task, TaskStream
+from mpnet.config import options_of
 from mpnet.datasets import DATASETS, dataset
 from mpnet.errors import DataMissing
 
@@ -171,3 +173,125 @@ def test_missing_sets_are_all_named_with_the_way_to_run_without_them(tmp_path: P
 def test_the_digits_are_there_without_any_file(tmp_path: Path) -> None:
     stream = _stream("digits", tmp_path)
     assert sum(len(task.train) + len(task.validation) for task in stream) == 1438
+
+
+# Class orders
+
+WITH_ORDERS = [name for name in BENCHMARKS if "class_order" in options_of(BENCHMARKS[name])]
+every_order = pytest.mark.parametrize("name", WITH_ORDERS)
+Held = dict[str, set[bytes]]  # part of a task -> its images
+
+
+def _ordered(name: str, root: Path, class_order: int | None, **options: object) -> TaskStream:
+    return BENCHMARKS[name](Source("test", str(root)), class_order=class_order, **options)
+
+
+def _by_class(stream: TaskStream) -> list[Held]:
+    """The images of each class of each task, part by part."""
+    parts = ("train", "validation", "evaluation")
+    return [
+        {part: _rows(getattr(task, part).images(_of(task, part, label))) for part in parts}
+        for task in stream
+        for label in range(task.n_classes)
+    ]
+
+
+def _of(task: Task, part: str, label: int) -> torch.Tensor:
+    return (getattr(task, part).labels == label).nonzero().squeeze(1)
+
+
+def _tasks(stream: TaskStream) -> list[frozenset[bytes]]:
+    """The test images of each task: what tells which classes it holds."""
+    return [frozenset(_rows(task.evaluation.images())) for task in stream]
+
+
+def _first_set(name: str) -> str:
+    return {"cifar10_100": "cifar10", "digits": "digits"}.get(name, name.removeprefix("split_"))
+
+
+def test_benchmarks_that_are_cut_by_classes_have_orders_of_them() -> None:
+    assert WITH_ORDERS == ["cifar10_100", "digits", "split_cifar10", "split_mnist"]
+
+
+@every_order
+@pytest.mark.parametrize("class_order", [0, 1])
+def test_a_class_order_keeps_every_class_once_with_the_images_of_all_its_parts(
+    name: str, class_order: int, data_root: Path
+) -> None:
+    plain, shuffled = (_by_class(_ordered(name, data_root, o)) for o in (None, class_order))
+    assert len(shuffled) == len(plain)
+    assert all(held in plain for held in shuffled)
+    assert all(held in shuffled for held in plain)
+
+
+@every_order
+def test_a_class_order_leaves_the_sizes_of_tasks_and_what_prepares_them(
+    name: str, data_root: Path
+) -> None:
+    plain, shuffled = (_ordered(name, data_root, order) for order in (None, 3))
+    assert shuffled.n_classes == plain.n_classes
+    for before, after in zip(plain, shuffled, strict=True):
+        assert torch.equal(before.prepare.mean, after.prepare.mean)
+        assert before.is_augmented == after.is_augmented
+
+
+@every_order
+def test_ten_class_orders_and_the_ascending_one_all_differ(name: str, data_root: Path) -> None:
+    found = [_tasks(_ordered(name, data_root, order)) for order in (None, *range(10))]
+    assert all(a != b for a, b in combinations(found, 2))
+
+
+@every_order
+def test_the_fingerprint_tells_class_orders_apart(name: str, data_root: Path) -> None:
+    prints = [_ordered(name, data_root, order).fingerprint() for order in (None, 0, 0, 1)]
+    assert prints[1] == prints[2]
+    assert len(set(prints)) == 3
+
+
+@every_order
+def test_without_a_class_order_classes_ascend(name: str, data_root: Path) -> None:
+    first = BENCHMARKS[name](Source("test", str(data_root)))[0]
+    assert first.name == "0-1"
+    labels = np.load(data_root / "decoded" / f"{_first_set(name)}-test-v1-labels.npy")
+    assert torch.equal(first.evaluation.labels, torch.from_numpy(labels[labels < 2]))
+
+
+@every_order
+def test_a_class_order_is_the_same_in_every_process_whatever_was_drawn_there(
+    name: str, data_root: Path
+) -> None:
+    script = (
+        "import sys, torch; torch.manual_seed(99); torch.rand(7);"
+        "from mpnet.benchmarks import BENCHMARKS, Source;"
+        "stream = BENCHMARKS[sys.argv[1]](Source('test', sys.argv[2]), class_order=5);"
+        "print(stream.fingerprint())"
+    )
+    command = [sys.executable, "-c", script, name, str(data_root)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == _ordered(name, data_root, 5).fingerprint()
+
+
+@every_order
+def test_drawing_a_class_order_leaves_the_generator_of_all_others_alone(
+    name: str, data_root: Path
+) -> None:
+    before = torch.get_rng_state()
+    _ordered(name, data_root, 5)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("options", [{"n_tasks": 2}, {"n_tasks": 5, "dataset": "fashion_mnist"}])
+def test_split_mnist_has_class_orders_for_all_that_it_can_be(
+    options: dict[str, object], data_root: Path
+) -> None:
+    plain, *shuffled = (
+        _ordered("split_mnist", data_root, order, **options) for order in (None, *range(10))
+    )
+    found = [_tasks(stream) for stream in (plain, *shuffled)]
+    assert all(a != b for a, b in combinations(found, 2))
+    assert all(frozenset.union(*tasks) == frozenset.union(*found[0]) for tasks in found)
+
+
+def test_one_task_of_all_classes_is_the_same_in_any_class_order(data_root: Path) -> None:
+    streams = [_ordered("split_mnist", data_root, order, n_tasks=1) for order in (None, 4)]
+    assert streams[0].fingerprint() == streams[1].fingerprint()

@@ -16,14 +16,13 @@ pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A sweep of two trials, seeds 0 and 1 each, and a rerun of trial 1 with seed 7."""
+    """A sweep of two trials, seeds 0 and 1 each, and reruns of trial 1 with seed 7."""
     stage = opened(tmp_path, swept(trials=2))
     for acc in (0.4, 0.8):
         stage.finish(start(stage)[0], {**outcome(acc), "seeds": [0, 1]})
-    reruns = Ledger(tmp_path).reruns([Rerun(1, 7)])
-    asked = reruns.ask()
-    assert asked is not None
-    reruns.finish(asked.number, {**outcome(0.9), "seeds": [7]})
+    reruns = Ledger(tmp_path).reruns([Rerun(1, 7), Rerun(1, 7, 0)])
+    while asked := reruns.ask():
+        reruns.finish(asked.number, {**outcome(0.9), "seeds": [7]})
     return tmp_path
 
 
@@ -45,7 +44,7 @@ def keep(folder: Path, stage: StageName) -> list[Path]:
     ("stage", "names"),
     [
         ("search", ["trial0-seed0", "trial0-seed1", "trial1-seed0", "trial1-seed1"]),
-        ("test", ["trial1-seed7"]),  # by the trial that was rerun
+        ("test", ["trial1-seed7", "trial1-seed7-order0"]),  # by the trial that was rerun
     ],
 )
 def test_a_kept_run_is_named_by_its_trial_and_seed(

@@ -84,9 +84,11 @@ def test_groups_are_one_apart_if_they_differ_in_one_of_the_values_that_both_have
         ({"top": 1, "seeds": 5, "each": ["name", "measure"]}, 5 * 5),
         ({"top": 0, "each": ["name"]}, 0),
         ({"top": 9, "seeds": 2, "each": ["name", "measure"]}, 10 * 2),  # no more than trials
+        ({"top": 2, "seeds": 3, "class_orders": 4}, 2 * (3 + 4)),
+        ({"top": 0, "class_orders": 4}, 0),
     ],
 )
-def test_there_are_at_most_groups_times_top_times_seeds_reruns(
+def test_there_are_at_most_groups_times_top_times_seeds_and_orders_reruns(
     select: dict[str, Any], n_reruns: int
 ) -> None:
     assert sweep_of(sweep={"trials": 10}, select=select).n_reruns == n_reruns

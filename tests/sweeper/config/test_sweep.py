@@ -127,6 +127,11 @@ MALFORMED = {
         SPACE + "seed: {int: [0, 9]}",
         "s.yaml: space.seed: seeds are not searched over; repeat trials with sweep.repeats.",
     ),
+    "search over class orders": (
+        SPACE + "benchmark.class_order: {int: [0, 9]}",
+        "s.yaml: space.benchmark.class_order: class orders are not searched over, since the "
+        "easiest would win; judge the best on others with select.class_orders.",
+    ),
     "search below a value": (
         SPACE + "method.name.x: {grid: [1]}",
         "s.yaml: space.method.name.x: 'name' must be a block of the run, but is 'ft'.",

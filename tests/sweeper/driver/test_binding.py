@@ -95,6 +95,20 @@ def test_a_rerun_is_the_recorded_run_on_the_test_sets_with_a_seed_of_its_own() -
     assert (recorded["split"], recorded["seed"], recorded["device"]) == ("validation", 0, "cpu")
 
 
+def test_a_rerun_on_an_unseen_class_order_differs_in_nothing_else() -> None:
+    recorded = resolved(benchmark={"name": "digits", "class_order": 5})
+    chosen = finished(4, 0.9, 0.0, run=recorded)
+    plain, unseen = (rerun_run(chosen, Rerun(4, 7, order), "cpu") for order in (None, 0))
+    assert plain["benchmark"] == recorded["benchmark"]
+    assert unseen == {**plain, "benchmark": {**recorded["benchmark"], "class_order": 0}}
+
+
+def test_a_trial_from_before_there_were_class_orders_can_be_rerun_on_one() -> None:
+    recorded = {**resolved(), "benchmark": {"name": "digits"}}
+    again = rerun_run(finished(4, 0.9, 0.0, run=recorded), Rerun(4, 7, 0), "cpu")
+    assert parse_run(again).benchmark["class_order"] == 0
+
+
 @pytest.mark.parametrize(
     ("seed", "repeats", "seeds"), [(0, 1, (0,)), (0, 3, (0, 1, 2)), (5, 2, (5, 6))]
 )
@@ -143,6 +157,47 @@ def test_a_fault_of_many_points_is_told_once_and_beside_all_others() -> None:
     first, second = faults_of(swept(RUN, space))
     assert "did you mean 'epochs'?" in first
     assert "did you mean 'tau_max'?" in second
+
+
+ORDERS = "class_orders: the benchmark must have class orders, but"
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "which"),
+    [
+        ({"name": "permuted_mnist"}, "'permuted_mnist' has none"),
+        ({"name": "sequence8"}, "'sequence8' has none"),
+        ({"name": "split_mnist", "n_tasks": 1}, "'split_mnist' in one task has none"),
+    ],
+)
+def test_unseen_orders_of_a_benchmark_without_class_orders_are_refused_before_data_are_read(
+    benchmark: dict[str, Any], which: str
+) -> None:
+    blocks = {"run": {**RUN, "benchmark": benchmark}, "space": TAU}
+    sweep = parse_sweep({**blocks, "select": {"class_orders": 2}}, "s")
+    (fault,) = faults_of(sweep)
+    assert fault == (
+        f"s: select.{ORDERS} {which}; use 0, or one of cifar10_100, digits, split_cifar10, "
+        "split_mnist in several tasks."
+    )
+
+
+def test_all_benchmarks_without_class_orders_are_told_beside_all_other_faults() -> None:
+    space = {
+        "benchmark.name": {"choice": ["permuted_mnist", "digits", "sequence8"]},
+        "training.epochs": {"grid": [1, 2]},
+    }
+    run = {"benchmark": {"name": "digits"}, "method": {"name": "ft", "tau": 1}, "epochs": 3}
+    blocks = {"run": run, "space": space, "select": {"class_orders": 1}}
+    first, second, third, fourth = faults_of(parse_sweep(blocks, "s"))
+    assert "run.epochs must not stand beside it" in first
+    assert "method 'ft' has no parameter 'tau'" in second
+    assert "'permuted_mnist' has none" in third and "'sequence8' has none" in fourth
+
+
+def test_unseen_orders_of_a_benchmark_that_has_them_fit() -> None:
+    blocks = {"run": {**RUN, "benchmark": {"name": "digits"}}, "space": TAU}
+    assert check(parse_sweep({**blocks, "select": {"class_orders": 2}}, "s"))
 
 
 # Data

@@ -79,6 +79,28 @@ def test_the_record_in_mlflow_has_an_end_and_tells_the_best(
     assert run.data.metrics["test/acc_std"] == pytest.approx(0.125 * 2**0.5)
 
 
+def test_unseen_class_orders_have_metrics_of_their_own(
+    tmp_path: Path, uri: str, no_waiting_for_the_disk: None
+) -> None:
+    active = active_sweep(tmp_path, uri, seeds=1, class_orders=2)
+    queue = Queue(active)
+    for scores in ((0.4, 0.9), (0.5, 0.25, 0.75)):
+        for acc, assignment in zip(scores, queue.all_now(), strict=True):
+            queue.finish(assignment, acc)
+    assert queue.next() is None
+    close(active)
+    metrics = parent_of(active).data.metrics
+    expected = {
+        "test/acc_mean": 0.5,
+        "test/seeds": 1.0,
+        "test_orders/acc_mean": 0.5,
+        "test_orders/acc_std": 0.5 / 2**0.5,
+        "test_orders/orders": 2.0,
+    }
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected)
+    assert "test/acc_std" not in metrics
+
+
 def test_where_everything_is_is_noted_in_the_ledger(active: TrackedSweep, closed: Closed) -> None:
     assert Ledger(active.prepared.opened.folder).places == closed.places
     assert [place.split(":")[0] for place in closed.places] == [

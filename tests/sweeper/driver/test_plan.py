@@ -76,6 +76,24 @@ def test_the_plan_says_that_the_best_of_each_group_are_rerun() -> None:
     assert "at most 20 reruns on the test sets, of the best of each a and b" in text
 
 
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({}, "10 reruns of the best on the test sets; 4 of them on unseen class orders"),
+        (
+            {"space": {"a": {"choice": [1, 2]}}, "select": {"each": ["a"], "top": 1}},
+            "at most 10 reruns on the test sets, of the best of each a; "
+            "4 of them on unseen class orders",
+        ),
+    ],
+)
+def test_the_plan_counts_reruns_on_unseen_class_orders(about: dict[str, Any], words: str) -> None:
+    select = {**about.get("select", {}), "class_orders": 2}
+    shown = plan(**{**about, "select": select}, at_once=1)
+    assert words in text_of(plan_table(shown))
+    assert shown.wall_seconds == (10 + 10) * 60
+
+
 def test_brackets_are_shown_as_they_are() -> None:
     assert HOSTILE in text_of(plan_table(plan(name=HOSTILE)))
 

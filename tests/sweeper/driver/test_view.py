@@ -30,14 +30,16 @@ def text_of(shown: Any) -> str:
 class Shown(SweepQueue):
     """A queue and its view."""
 
-    def __init__(self, folder: Path, *names: str, console: Console | None = None) -> None:
+    def __init__(
+        self, folder: Path, *names: str, console: Console | None = None, class_orders: int = 0
+    ) -> None:
         actives = []
         for place, name in enumerate(names or ("s",)):
             blocks = {
                 "run": {},
                 "space": SPACE,
                 "sweep": {"sampler": "grid"},
-                "select": {"seeds": 1},
+                "select": {"seeds": 1, "class_orders": class_orders},
             }
             (folder / name).mkdir(exist_ok=True)
             sweep = parse_sweep(blocks, name)
@@ -86,6 +88,16 @@ def test_of_several_sweeps_each_line_says_which(tmp_path: Path, lines: Any) -> N
     assert found[0].startswith("[a search 1/4] trial 0 finished")
     assert found[4].startswith("[a test 1/1] rerun of trial 0, seed 1 finished: ACC 90.00%")
     assert found[5].startswith("[b search 1/4] trial 0 finished: ACC 80.00%")
+
+
+def test_a_rerun_on_an_unseen_class_order_says_which(tmp_path: Path, lines: Any) -> None:
+    queue = Shown(tmp_path, class_orders=1)
+    with queue.view:
+        for _ in range(6):
+            queue.finish(0.9)
+    *_, tuned, unseen = lines()
+    assert tuned.startswith("[test 1/2] rerun of trial 0, seed 1 finished")
+    assert unseen.startswith("[test 2/2] rerun of trial 0, seed 1, class order 0 finished")
 
 
 def test_a_crash_that_is_tried_again_says_so(tmp_path: Path, lines: Any) -> None:

@@ -13,16 +13,18 @@ from tests.sweeper.sweeps import Command, assert_ledger_and_mlflow_agree
 
 
 def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
-    command = Command(tmp_path, "run.epochs=1", "sweep.trials=2")
+    command = Command(tmp_path, "run.epochs=1", "sweep.trials=2", "select.class_orders=1")
     printed = command.run()
     assert "Plan of small" in printed
     assert "The best, on the test sets" in printed
+    assert "The best on unseen class orders" in " ".join(printed.split())
     commands = re.findall(r"^(?:MLflow|Optuna): .*?(mlflow|optuna-dashboard) ", printed, re.M)
     scripts = sysconfig.get_path("scripts")
     assert [shutil.which(name, path=scripts) is not None for name in commands] == [True, True]
     assert (command.folder / "report.html").exists()
     assert len(command.finished()) == 2
-    assert len(command.reruns()) == 2
+    assert [again.rerun.class_order for again in command.reruns()].count(None) == 2
+    assert len(command.reruns()) == 3
     assert_ledger_and_mlflow_agree(command)
     _assert_protection_is_told(command, printed)
     _assert_what_ran_is_recorded(command)
@@ -34,15 +36,20 @@ def test_a_small_sweep_searches_selects_and_reports(tmp_path: Path) -> None:
 
 
 def _assert_what_ran_is_recorded(command: Command) -> None:
-    """The run as it was resolved, and what it ran with; a rerun is its trial but for two keys."""
+    """The run as it was resolved, and what it ran with.
+
+    A rerun is its trial but for split and seed, and for the class order if it has one.
+    """
     trials = {trial.number: trial for trial in command.finished()}
     for record in (*trials.values(), *command.reruns()):
         assert parse_run(record.run).model_dump(mode="json") == record.run  # no default is missing
         assert (record.run["split"], record.run["device"]) == (record.split, "cpu")
         assert {"commit", "python", "torch", "machine"} <= record.versions.keys()
     for rerun in command.reruns():
+        searched, order = trials[rerun.rerun.configuration].run, rerun.rerun.class_order
         changed = {"split": "test", "seed": rerun.rerun.seed}
-        assert rerun.run == {**trials[rerun.rerun.configuration].run, **changed}
+        benchmark = {**searched["benchmark"], "class_order": order}
+        assert rerun.run == {**searched, **changed, "benchmark": benchmark}
 
 
 def _assert_protection_is_told(command: Command, printed: str) -> None:

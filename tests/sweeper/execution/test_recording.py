@@ -18,6 +18,7 @@ from mpnet.config import load_run, parse_run
 from mpnet.environment import environment
 from sweeper.execution.assignment import AnyAssignment, Surroundings
 from sweeper.execution.recording import Recorder, Subject
+from sweeper.results.records import Rerun
 from sweeper.tracking import Tracking
 from tests.sweeper.execution.assignments import rerun, trial
 from tests.sweeper.records import R_A, R_B
@@ -50,7 +51,8 @@ def subject(tracking: Tracking | None, kind: Any = trial, **changes: Any) -> Sub
     """A trial of two seeds, or a rerun of one, as a worker meets it."""
     around = Surroundings("/storage", tracking=tracking, command="sweeper launch small.yaml")
     own = {"values": VALUES, "seeds": (4, 5)} if kind is trial else {}
-    assignment: AnyAssignment = kind(surroundings=around, run=BLOCK, **{**own, **changes})
+    given = {"surroundings": around, "run": BLOCK, **own, **changes}
+    assignment: AnyAssignment = kind(**given)
     configuration = parse_run(assignment.resolved(assignment.seeds[0]))
     return Subject(assignment, configuration, "host 123abc", {"CPU": 2.0})
 
@@ -121,6 +123,18 @@ def test_a_trial_is_named_by_its_method_and_its_values(found: Run) -> None:
 
 def test_a_rerun_is_named_by_the_trial_and_the_seed_that_it_reruns(found_rerun: Run) -> None:
     assert found_rerun.info.run_name == "ppbi configuration=3 seed=7"
+
+
+def test_a_rerun_on_an_unseen_class_order_says_which(tracking: Tracking, found_rerun: Run) -> None:
+    run = {**BLOCK, "benchmark": {"name": "digits", "class_order": 2}}
+    told = subject(tracking, rerun, key="order", rerun=Rerun(3, 7, 2), run=run)
+    Recorder(told).close("FINISHED")
+    found = run_of(told)
+    assert found.info.run_name == "ppbi configuration=3 seed=7 class_order=2"
+    assert found.data.tags["sweeper.unseen_class_order"] == "2"
+    assert found.data.params["benchmark.class_order"] == "2"
+    assert "sweeper.unseen_class_order" not in found_rerun.data.tags
+    assert found_rerun.data.params["benchmark.class_order"] == "None"
 
 
 def test_tags_say_what_it_is_and_where_it_runs(found: Run, tracking: Tracking) -> None:

@@ -1,8 +1,12 @@
 """The reruns on the test sets: those of every selection once, whoever dies when."""
 
+import hashlib
+import json
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.distributions import IntDistribution
 from optuna.trial import TrialState
 
 from sweeper.ledger import Ledger, RerunStage, key_of_rerun
@@ -129,3 +133,49 @@ def test_a_rerun_that_optuna_was_asked_for_without_its_values_is_void(tmp_path: 
     stage = opened(tmp_path, 4)
     assert stage.study.trials[0].user_attrs == {"void": True}
     assert rerun_all(stage) == finished(tmp_path) == reruns_of(4)
+
+
+# Class orders
+
+
+def key_of_fields(**fields: int) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def test_a_rerun_on_the_tuned_class_order_has_the_key_of_two_fields() -> None:
+    """Checkpoints, kept runs and MLflow runs of older sweeps are found by it."""
+    assert key_of_rerun(Rerun(4, 1)) == key_of_fields(configuration=4, seed=1)
+    assert key_of_rerun(Rerun(4, 1, 0)) == key_of_fields(configuration=4, seed=1, class_order=0)
+
+
+def test_reruns_on_unseen_class_orders_are_done_once_beside_the_others(tmp_path: Path) -> None:
+    wanted = [*reruns_of(4), Rerun(4, 1, 0), Rerun(4, 2, 1)]
+    assert rerun_all(Ledger(tmp_path).reruns(wanted)) == wanted
+    assert finished(tmp_path) == wanted
+    assert Ledger(tmp_path).reruns(wanted).n_left == 0
+
+
+def test_a_ledger_with_reruns_of_two_fields_opens_and_goes_on(tmp_path: Path) -> None:
+    """One that is done, one that its driver left running, as they were written before."""
+    study = Ledger(tmp_path).reruns([]).study
+    for seed, state in ((1, TrialState.COMPLETE), (2, TrialState.RUNNING)):
+        fields = {"configuration": 4, "seed": seed}
+        whole = {"value": 0.5, "user_attrs": {"outcome": outcome(0.5)}} if seed == 1 else {}
+        spread = dict.fromkeys(fields, IntDistribution(0, 2**31))
+        made = optuna.create_trial(state=state, params=fields, distributions=spread, **whole)
+        study.add_trial(made)
+    assert [r.rerun for r in Ledger(tmp_path).rerun_records()] == reruns_of(4)
+    stage = Ledger(tmp_path).reruns([*reruns_of(4), Rerun(4, 1, 0)])
+    stage.settle()
+    assert rerun_all(stage) == [Rerun(4, 2), Rerun(4, 1, 0)]
+    assert finished(tmp_path) == [*reruns_of(4), Rerun(4, 1, 0)]
+
+
+def test_dying_after_any_line_leaves_each_class_order_to_be_done_once(tmp_path: Path) -> None:
+    wanted = [Rerun(4, 1), Rerun(4, 1, 0), Rerun(4, 2, 1)]
+    rerun_all(Ledger(tmp_path).reruns(wanted))
+    for folder in cut_everywhere(tmp_path):
+        stage = Ledger(folder).reruns(wanted)
+        stage.settle()
+        rerun_all(stage)
+        assert finished(folder) == wanted

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import plotly.offline
 import pytest
@@ -13,10 +14,12 @@ from sweeper.results.facts import facts_of
 from sweeper.results.records import Matrix
 from tests.sweeper.records import (
     HOSTILE,
+    TESTS,
     TRIALS,
     Page,
     failed,
     finished,
+    order_rerun,
     rerun,
     selective,
     sweep_of,
@@ -208,3 +211,44 @@ def test_two_hundred_trials_of_ten_tasks_are_rendered() -> None:
     trials = [finished(n, 0.5 + n / 1000, -n / 2000, R=(R,)) for n in range(200)]
     page = rendered(trials)
     assert page.is_balanced and "1 199 finished 69.90" in page.text.split("Ranked trials")[1]
+
+
+# Class orders
+
+ON_ORDERS = [order_rerun(9, 2, 100, 0, 0.40, -0.5), order_rerun(10, 2, 101, 3, 0.50, -0.3)]
+MIXED = [*TESTS, *ON_ORDERS]
+FAILED_ORDER = order_rerun(11, 2, 102, 4, 0.0, state="failed", reason="OutOfMemory")
+
+
+def test_unseen_class_orders_have_a_section_and_a_card_of_their_own() -> None:
+    page = Page(render(facts_of(sweep_of(), TRIALS, [*TESTS, *ON_ORDERS]), {}).html)
+    assert page.is_balanced and "orders" in page.ids()
+    card = "Test, unseen class orders 45.00 ± 7.07% BWT -40.00 ± 14.14% 2 orders"
+    assert f"{card} that the search has not seen" in page.text
+    said = page.text.split("Test results on unseen class orders")[1]
+    row = "2 45.00 ± 7.07 -40.00 ± 14.14 0 (100), 3 (101) 95.00 ± 2.00 -4.00 ± 2.00"
+    assert row in said
+    assert "Tuned on ascending classes, judged on class orders" in said
+    assert "benchmark.class_order=0 --split test --seed 100" in said
+
+
+def test_unseen_class_orders_change_no_other_number_of_the_report() -> None:
+    plain, both = (render(facts_of(sweep_of(), TRIALS, t), {}).markdown for t in (TESTS, MIXED))
+    rest = iter(both.splitlines())
+    assert all(line in rest for line in plain.splitlines())  # in this order, some between them
+    assert len(both) > len(plain)
+
+
+def test_the_markdown_has_both_kinds_and_what_failed() -> None:
+    text = render(facts_of(sweep_of(), TRIALS, [*MIXED, FAILED_ORDER]), {}).markdown
+    assert "| test, unseen class orders | 45.00 ± 7.07% | -40.00 ± 14.14% | 2 orders |" in text
+    row = "| 2 | 45.00 ± 7.07 | -40.00 ± 14.14 | 0 (100), 3 (101) | 95.00 ± 2.00 | -4.00 ± 2.00 |"
+    assert f"{row} 1 |" in text
+
+
+def test_the_class_order_that_was_tuned_on_is_named() -> None:
+    run = {**TRIALS[2].run, "benchmark": {**TRIALS[2].run["benchmark"], "class_order": 7}}
+    trials = [replace(TRIALS[2], run=run)]
+    text = render(facts_of(sweep_of(), trials, ON_ORDERS), {}).markdown
+    assert "Tuned on class order 7, judged on" in text
+    assert "class order 7 (paper: ascending)" in text

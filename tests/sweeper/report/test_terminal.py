@@ -22,6 +22,7 @@ from tests.sweeper.records import (
     failed,
     failed_rerun,
     finished,
+    order_rerun,
     rerun,
     selective,
     sweep_of,
@@ -99,6 +100,11 @@ def test_brackets_are_shown_as_they_are(values: dict[str, Any]) -> None:
             [rerun(n, 4, n, 0.8 + n / 50, 0.0) for n in (1, 2)],
             "test ACC 83.00 ± 1.41%  BWT 0.00 ± 0.00%  tau_0=0.1",
         ),
+        (
+            [BEST],
+            [rerun(0, 4, 1, 0.8, 0.0), order_rerun(1, 4, 1, 0, 0.7)],
+            "test ACC 80.00%  BWT 0.00%  (unseen class orders: ACC 70.00%)  tau_0=0.1",
+        ),
         ([BEST], [rerun(0, 3, 1, 0.8, 0.0)], "validation ACC 90.00%  BWT -1.00%  tau_0=0.1"),
     ],
 )
@@ -153,6 +159,29 @@ def test_without_groups_the_reruns_are_listed_and_without_reruns_nothing() -> No
     (listed,) = texts_of(swept(each=()))
     assert "The best, on the test sets" in listed
     assert texts_of(swept(), tests=[]) == []
+
+
+ON_ORDERS = [order_rerun(9, 1, 1, 0, 0.40, -0.5), order_rerun(10, 1, 2, 1, 0.50, -0.3)]
+
+
+def test_unseen_class_orders_have_a_table_of_their_own_which_changes_no_other() -> None:
+    (plain,) = texts_of(swept(each=()))
+    tuned, unseen = texts_of(swept(each=()), tests=[*TESTS, *ON_ORDERS])
+    assert tuned == plain
+    assert "The best on unseen class orders, on the test sets" in unseen
+    assert row(unseen, "%") == "1 2 45.00 ± 7.07% -40.00 ± 14.14%"
+
+
+def test_groups_are_compared_on_the_tuned_class_order_alone() -> None:
+    pairs, groups = texts_of(swept())
+    *tuned, unseen = texts_of(swept(), tests=[*TESTS, *ON_ORDERS])
+    assert tuned == [pairs, groups]
+    assert row(unseen, "%") == "lra var 1 2 45.00 ± 7.07% -40.00 ± 14.14%"
+
+
+def test_reruns_on_unseen_class_orders_alone_are_shown_too() -> None:
+    (unseen,) = texts_of(swept(), tests=ON_ORDERS)
+    assert "unseen class orders" in unseen
 
 
 def test_the_outcome_says_how_selectively_the_best_protects_and_warns() -> None:

@@ -8,32 +8,23 @@ import pytest
 
 from mpnet import metrics
 from sweeper.results import facts
-from sweeper.results.facts import Failure, facts_of, mean_matrix, measured, over_seeds
+from sweeper.results.facts import Failure, facts_of, over_seeds
 from sweeper.results.records import Matrix
+from sweeper.results.tested import Measured, measured
 from tests.sweeper.records import (
-    R_A,
-    R_B,
     TESTS,
     TRIALS,
     failed,
     failed_rerun,
     finished,
+    order_rerun,
     rerun,
+    selective,
     sweep_of,
     unfinished,
 )
 
 # Means and deviations
-
-
-def test_the_deviation_is_over_n_less_one() -> None:
-    value = measured([0.93, 0.95, 0.97])
-    assert (value.mean, value.n) == (pytest.approx(0.95), 3)
-    assert value.deviation == pytest.approx(0.02)  # sqrt((0.02^2 + 0 + 0.02^2) / 2)
-
-
-def test_one_run_has_no_deviation() -> None:
-    assert measured([0.9]).deviation is None
 
 
 def test_the_deviation_over_repeats_comes_from_their_matrices() -> None:
@@ -60,53 +51,11 @@ def _as_recorded(R: metrics.Matrix) -> Matrix:
 
 
 def test_one_seed_and_a_trial_without_matrices_have_no_deviation() -> None:
-    assert over_seeds(TRIALS[0])["acc"] == facts.Measured(0.88, None, 1)
-    assert over_seeds(replace(TRIALS[1], R=()))["acc"] == facts.Measured(0.91, None, 1)
-
-
-def test_a_mean_matrix_is_blank_where_any_is() -> None:
-    assert mean_matrix([R_A, R_B]) == [
-        [pytest.approx(0.92), None],
-        [pytest.approx(0.85), pytest.approx(0.97)],
-    ]
-    assert mean_matrix([R_A]) == R_A
-    assert mean_matrix([]) == []
+    assert over_seeds(TRIALS[0])["acc"] == Measured(0.88, None, 1)
+    assert over_seeds(replace(TRIALS[1], R=()))["acc"] == Measured(0.91, None, 1)
 
 
 # Reruns
-
-
-def test_reruns_are_gathered_by_the_trial_that_they_repeat() -> None:
-    groups = facts.by_configuration([TESTS[3], *TESTS[:2], TESTS[4]])
-    assert [(number, [r.number for r in group]) for number, group in groups.items()] == [
-        (1, [3, 4]),
-        (2, [0, 1]),
-    ]
-
-
-def test_a_configuration_has_what_its_finished_reruns_came_to_seed_by_seed() -> None:
-    first, second = facts.tested(TRIALS, TESTS)
-    assert (first.configuration, first.search, first.seeds) == (2, TRIALS[2], (100, 101, 102))
-    assert first.by_seed == {
-        "acc": {100: 0.93, 101: 0.95, 102: 0.97},
-        "bwt": {100: -0.02, 101: -0.04, 102: -0.06},
-    }
-    assert (first.acc, first.bwt) == (
-        measured([0.93, 0.95, 0.97]),
-        measured([-0.02, -0.04, -0.06]),
-    )
-    assert (first.R, first.run, first.n_failed) == (mean_matrix([R_B] * 3), TESTS[0].run, 0)
-    assert (second.configuration, second.acc.n, second.n_failed) == (1, 1, 1)
-
-
-def test_a_configuration_without_a_finished_rerun_has_no_test_result() -> None:
-    begun = rerun(0, 2, 100, 0.9, 0.0, state="running", metrics={}, R=())
-    assert facts.tested(TRIALS, [begun, failed_rerun(1, 2, 101, "OutOfMemory")]) == []
-
-
-def test_reruns_of_an_unknown_trial_are_told_all_the_same() -> None:
-    [found] = facts.tested([], TESTS[:1])
-    assert (found.configuration, found.search, found.acc.mean) == (2, None, 0.93)
 
 
 def test_test_results_are_ordered_as_the_ranking_and_count_failed_reruns() -> None:
@@ -132,6 +81,34 @@ def test_failures_are_counted_by_reason_the_most_frequent_first() -> None:
         Failure("no reason was recorded", (8,), 0),
         Failure("only there", (), 1),
     ]
+
+
+# Class orders
+
+ON_ORDERS = [order_rerun(5, 2, 103, 0, 0.5), order_rerun(6, 1, 103, 0, 0.6)]
+
+
+def test_reruns_on_unseen_class_orders_are_never_mixed_with_those_on_the_tuned_one() -> None:
+    after = [selective(0.3, 0.2, 0.4)]
+    told = [replace(one, selectivity=(after,)) for one in ON_ORDERS]
+    found, plain = (facts_of(sweep_of(), TRIALS, tests) for tests in ([*told, *TESTS], TESTS))
+    assert found.tests == plain.tests
+    assert found.best_test == plain.best_test
+    assert found.protected == plain.protected == ()
+    assert [(r.configuration, r.acc.mean) for r in found.order_tests] == [(2, 0.5), (1, 0.6)]
+    assert plain.order_tests == () and plain.best_order_test is None
+
+
+def test_the_best_on_unseen_class_orders_is_that_of_the_best_on_validation_data() -> None:
+    found = facts_of(sweep_of(), TRIALS, ON_ORDERS)
+    assert found.best_order_test == found.order_tests[0]
+    assert found.best_test is None
+    assert facts_of(sweep_of(), TRIALS, ON_ORDERS[1:]).best_order_test is None
+
+
+def test_a_rerun_that_failed_on_an_unseen_class_order_is_among_the_failures() -> None:
+    failed_there = replace(ON_ORDERS[0], state="failed", reason="OutOfMemory")
+    assert facts.failures([], [failed_there]) == [Failure("OutOfMemory", (), 1)]
 
 
 # Together

@@ -152,3 +152,42 @@ def test_a_group_without_a_finished_trial_is_known() -> None:
 def test_a_group_without_a_finished_trial_does_not_hold_up_the_others() -> None:
     failed = member(5, 0.99, "lra", "uniform", state="failed")
     assert [record.number for record in select([*MEMBERS[:3], failed], grouped())] == [2, 0]
+
+
+# Class orders
+
+
+def tuned_on(class_order: int | None, number: int = 1) -> TrialRecord:
+    run = {"benchmark": {"name": "digits", "class_order": class_order}}
+    return replace(TRIALS[number], seeds=(10, 11), run=run)
+
+
+@pytest.mark.parametrize(
+    ("tuned", "orders"), [(None, [0, 1, 2]), (0, [1, 2, 3]), (1, [0, 2, 3]), (2**40, [0, 1, 2])]
+)
+def test_the_best_is_rerun_on_the_first_orders_that_the_search_has_not_seen(
+    tuned: int | None, orders: list[int]
+) -> None:
+    asked = reruns([tuned_on(tuned)], sweep_of(seeds=1, class_orders=3))
+    assert asked == [Rerun(1, 12), *(Rerun(1, 12 + n, o) for n, o in enumerate(orders))]
+
+
+def test_a_trial_from_before_there_were_class_orders_was_tuned_on_none() -> None:
+    old = replace(TRIALS[1], run={"benchmark": {"name": "digits"}})
+    assert reruns([old], sweep_of(seeds=1, class_orders=1)) == [Rerun(1, 1), Rerun(1, 1, 0)]
+
+
+def test_all_that_are_chosen_have_the_same_orders_with_the_same_seeds_after_all_others() -> None:
+    chosen = [tuned_on(None, 1), tuned_on(None, 0)]
+    asked = reruns(chosen, sweep_of(seeds=2, class_orders=2))
+    assert asked[:4] == [Rerun(number, seed) for number in (1, 0) for seed in (12, 13)]
+    assert asked[4:] == [Rerun(number, 12 + order, order) for number in (1, 0) for order in (0, 1)]
+
+
+@pytest.mark.parametrize("later", [{"seeds": 4}, {"class_orders": 5}])
+def test_more_seeds_or_orders_that_are_asked_for_later_change_no_rerun(
+    later: dict[str, int],
+) -> None:
+    asked = {"seeds": 2, "class_orders": 3}
+    before = reruns([tuned_on(None)], sweep_of(**asked))
+    assert set(before) < set(reruns([tuned_on(None)], sweep_of(**{**asked, **later})))

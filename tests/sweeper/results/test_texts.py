@@ -47,6 +47,15 @@ def test_a_command_can_be_pasted_into_a_shell() -> None:
     assert command == expected
 
 
+def test_the_first_rerun_of_each_kind_has_a_command() -> None:
+    trial = finished(0, 0.9, 0.0, values={})
+    _, *again = run_commands("x.yaml", trial, (5, 6), {2: 5, 3: 6})
+    assert again == [
+        "python -m mpnet x.yaml --split test --seed 5",
+        "python -m mpnet x.yaml benchmark.class_order=2 --split test --seed 5",
+    ]
+
+
 def test_a_printed_command_begins_with_the_script_that_we_were_called_by(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

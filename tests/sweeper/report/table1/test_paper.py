@@ -9,7 +9,7 @@ import pytest
 from mpnet.config import parse_run
 from mpnet.methods import METHODS
 from sweeper.report.table1.paper import COLUMNS, cells_of, departures, matching_cells, table1
-from sweeper.results import facts
+from sweeper.results import tested
 from tests.sweeper.records import finished, rerun, unfinished
 
 PPBI = {"name": "ppbi", "measure": "var"}
@@ -107,7 +107,7 @@ def test_a_run_that_says_nothing_of_its_training_has_the_paper_s() -> None:
 
 def test_the_cells_of_a_trial_and_of_its_reruns_are_those_of_their_runs_and_tasks() -> None:
     trial, test = finished(1, 0.9, 0.0), rerun(0, 1, 100, 0.9, 0.0)
-    [found] = facts.tested([trial], [test])
+    [found] = tested.tested([trial], [test])
     assert cells_of(trial) == cells_of(test) == cells_of(found)
     assert [(c.row, c.benchmark, c.n_tasks) for c in cells_of(trial)] == [
         ("LRA (Var.)", "split_mnist", 2)
@@ -116,3 +116,11 @@ def test_the_cells_of_a_trial_and_of_its_reruns_are_those_of_their_runs_and_task
 
 def test_what_has_no_results_has_no_cell() -> None:
     assert cells_of(None) == cells_of(unfinished(0, "running")) == []
+
+
+def test_another_class_order_is_a_departure() -> None:
+    run = resolved()
+    shuffled = {**run, "benchmark": {**run["benchmark"], "class_order": 0}}
+    ascending = {**run, "benchmark": {**run["benchmark"], "class_order": None}}
+    assert departures(shuffled) == ["class order 0 (paper: ascending)"]
+    assert departures(ascending) == []

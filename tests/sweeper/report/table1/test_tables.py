@@ -6,10 +6,13 @@ import re
 
 import pytest
 
+from sweeper.report.table1.cells import table_of
 from sweeper.report.table1.paper import table1
 from sweeper.report.table1.words import raised
-from tests.sweeper.records import Page
+from sweeper.report.table1.writing import files
+from tests.sweeper.records import Page, order_rerun
 from tests.sweeper.report.table1.forms import TABLE, assert_each_once
+from tests.sweeper.table1_records import TESTS, recorded
 
 # Page
 
@@ -42,6 +45,45 @@ def test_every_mark_has_its_footnote(forms: dict[str, str]) -> None:
     assert marks == {f"#note-{n}" for n in range(1, len(TABLE.notes) + 1)}
     assert {str(mark)[1:] for mark in marks} <= page.ids()
     assert all(raised(n) in forms["table1.md"] for n in range(1, len(TABLE.notes) + 1))
+
+
+# Class orders
+
+ON_ORDERS = [order_rerun(3, 1, 103, 0, 0.40, -0.5), order_rerun(4, 1, 104, 1, 0.50, -0.3)]
+
+
+@pytest.fixture(scope="module")
+def ordered() -> dict[str, str]:
+    """All forms of a table with one cell that has results of both kinds."""
+    select = {"seeds": 3, "class_orders": 2}
+    return files(table_of([recorded({"name": "ewc"}, tests=[*TESTS, *ON_ORDERS], select=select)]))
+
+
+def test_page_and_markdown_show_unseen_class_orders_below_the_seeds(
+    ordered: dict[str, str], forms: dict[str, str]
+) -> None:
+    page = Page(ordered["table1.html"])
+    said = "2 trials, 3 seeds 2 unseen orders: 45.00 ± 7.07 / BWT -40.00 ± 14.14"
+    assert said in page.text and page.is_balanced
+    assert said.replace("seeds 2", "seeds<br>2") in ordered["table1.md"]
+    for name in ("table1.html", "table1.md"):
+        assert "that the search has not seen" in ordered[name]
+        assert "that the search has not seen" not in forms[name]
+
+
+def test_the_csv_has_unseen_class_orders_in_columns_of_their_own(ordered: dict[str, str]) -> None:
+    ewc, si, *_ = csv.DictReader(io.StringIO(ordered["table1.csv"]))
+    names = ("acc", "bwt", "orders_acc", "orders_bwt", "orders")
+    assert [float(ewc[name]) for name in names] == pytest.approx([0.95, -0.04, 0.45, -0.4, 2])
+    assert [si[name] for name in names] == [""] * 5
+
+
+def test_the_latex_has_a_line_for_unseen_class_orders(
+    ordered: dict[str, str], forms: dict[str, str]
+) -> None:
+    (line,) = [t for t in ordered["table1.tex"].splitlines() if "unseen orders" in t]
+    assert line.startswith(r"\quad unseen orders & $45.00 \pm 7.07$ & $-40.00 \pm 14.14$ & ")
+    assert "unseen orders" not in forms["table1.tex"]
 
 
 # Markdown

@@ -5,7 +5,7 @@ import pytest
 from sweeper.report.table1.cells import Table, table_of
 from sweeper.report.table1.words import Difference, Words, raised, words
 from sweeper.results.records import RerunRecord, TrialRecord
-from tests.sweeper.records import rerun
+from tests.sweeper.records import order_rerun, rerun
 from tests.sweeper.report.table1.forms import TABLE
 from tests.sweeper.table1_records import TESTS, TRIALS, recorded
 
@@ -58,6 +58,36 @@ def test_a_difference_within_the_deviation_of_ours_is_none(
     tests = [rerun(n, 1, 100 + n, acc, 0.0) for n, acc in enumerate(accs)]
     found = cell(table_of([recorded({"name": "ewc"}, tests=tests)]), "EWC")
     assert found.differences[0].look == look
+
+
+ON_ORDERS = [order_rerun(3, 1, 103, 0, 0.40, -0.5), order_rerun(4, 1, 104, 1, 0.50, -0.3)]
+
+
+def test_unseen_class_orders_are_told_apart_and_the_paper_is_compared_with_the_tuned_one() -> None:
+    select = {"seeds": 3, "class_orders": 2}
+    plain = cell(table_of([recorded({"name": "ewc"})]), "EWC")
+    history = recorded({"name": "ewc"}, tests=[*TESTS, *ON_ORDERS], select=select)
+    found = cell(table_of([history]), "EWC")
+    assert found.orders == ("2 unseen orders", "45.00 ± 7.07", "-40.00 ± 14.14")
+    assert (found.acc, found.bwt, found.differences) == (plain.acc, plain.bwt, plain.differences)
+    assert (found.basis, plain.orders) == ("2 trials, 3 seeds", ())
+
+
+@pytest.mark.parametrize(
+    ("tests", "missing"),
+    [
+        ([*TESTS, ON_ORDERS[0]], "1 of 2 class orders"),
+        (TESTS, "0 of 2 class orders"),
+        ([*TESTS[:2], *ON_ORDERS], "2 of 3 reruns"),
+        ([TESTS[0], ON_ORDERS[0]], "1 of 3 reruns, 1 of 2 class orders"),
+    ],
+)
+def test_a_cell_is_complete_with_all_its_seeds_and_all_its_class_orders(
+    tests: list[RerunRecord], missing: str
+) -> None:
+    select = {"seeds": 3, "class_orders": 2}
+    found = cell(table_of([recorded({"name": "ewc"}, tests=tests, select=select)]), "EWC")
+    assert (found.entry.missing, found.basis) == (missing, f"2 trials, {missing}")
 
 
 def test_a_method_of_ones_own_has_nothing_of_the_paper() -> None:
