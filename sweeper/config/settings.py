@@ -10,7 +10,7 @@ from mpnet.registry import did_you_mean
 from sweeper.config.space import Values
 
 Metric = Literal["acc", "bwt"]
-Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2"]
+Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2", "gp"]
 Amount = Annotated[float, Ge(0), Lt(inf)] | Literal["auto"]
 DEFAULT_TRIALS = 64
 
@@ -33,7 +33,7 @@ class SweepSettings(_Block):
     """How to search.
 
     Args:
-        sampler: "grid" visits all points of a finite space.
+        sampler: "grid" visits all points of a finite space, "auto" is what suits space and trials.
         trials: how many configurations; by default the whole grid, else 64.
         hours: no longer than this from each start; what is running then can be resumed.
         patience: finished trials without a better one before the sweep ends.
@@ -54,7 +54,7 @@ class SweepSettings(_Block):
         warm_start: folders of earlier sweeps whose trials the sampler is told.
     """
 
-    sampler: Sampler = "tpe"
+    sampler: Literal[Sampler, "auto"] = "tpe"
     trials: Annotated[int, Ge(1)] | None = None
     hours: Annotated[float, Gt(0)] | None = None
     patience: Annotated[int, Ge(1)] | None = None

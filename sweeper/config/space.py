@@ -37,6 +37,12 @@ class Domain:
         return self.values if self.kind in _POINTS else None
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether one value can lie between others: a choice has no order, nor have texts."""
+        are_numbers = all(type(value) in (int, float) for value in self.values)
+        return self.kind != "choice" and are_numbers
+
+    @property
     def ends(self) -> tuple[Scalar, ...]:
         """What must be tried to know that all values are good."""
         return self.values

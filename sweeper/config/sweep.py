@@ -10,6 +10,7 @@ from mpnet.reading import dump_yaml
 from mpnet.registry import did_you_mean
 from sweeper.config.groups import groups_of
 from sweeper.config.reading import BLOCKS, override, read_blocks
+from sweeper.config.sampling import ChosenSampler, chosen_sampler
 from sweeper.config.settings import (
     DEFAULT_TRIALS,
     Metric,
@@ -47,6 +48,11 @@ class Sweep:
     def select_objective(self) -> tuple[Metric, ...]:
         """The metrics by which the best are chosen."""
         return _as_metrics(self.select.objective or self.settings.objective)
+
+    @property
+    def sampler(self) -> ChosenSampler:
+        """The sampler that searches, whatever the file leaves open."""
+        return chosen_sampler(self.settings, self.space)
 
     @property
     def n_trials(self) -> int:

@@ -1,32 +1,41 @@
 """The search of a sweep: what is tried next, every configuration once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from random import Random
+from typing import Any
 
 import optuna
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
-from sweeper.ledger.entries import key_of, trial_record, values_of
-from sweeper.ledger.samplers import suggest
+from sweeper.ledger.adviser import Adviser
+from sweeper.ledger.entries import SAMPLER, key_of, trial_record, values_of
+from sweeper.ledger.samplers import distributions
 from sweeper.ledger.stage import Asked, Stage
 from sweeper.results.records import TrialRecord
 
 _MOST_DUPLICATES = 20  # in a row, before an untried point is taken instead
+_KNOWN_TO_A_SAMPLER = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
 
 
 class SearchStage(Stage[Values]):
     """The search on validation data: points to begin with, a grid, or what a sampler draws."""
 
-    def __init__(self, study: optuna.Study, storage: BaseStorage, sweep: Sweep) -> None:
+    def __init__(
+        self, study: optuna.Study, storage: BaseStorage, sweep: Sweep, adviser: Adviser
+    ) -> None:
         super().__init__(study, storage, sweep.objective)
         self.sweep, self.space = sweep, sweep.space
         self._n_trials, self._n_duplicates = sweep.n_trials, 0
-        grid = sweep.space.points() if sweep.settings.sampler == "grid" else ()
+        grid = sweep.space.points() if sweep.sampler.name == "grid" else ()
         self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
+        self._adviser = adviser
+        for trial in study.get_trials(deepcopy=False, states=_KNOWN_TO_A_SAMPLER):
+            if self._is_whole(trial):
+                adviser.take_up(trial)
 
     @property
     def n_wanted(self) -> int:
@@ -44,17 +53,36 @@ class SearchStage(Stage[Values]):
         while True:
             planned = next((p for p in self._planned if not self._is_tried(key_of(p))), None)
             if planned is not None:
-                self.study.enqueue_trial(planned)
-            trial = self.study.ask()
-            values = suggest(self.space, trial)
-            key = key_of(values)
-            if not self._is_tried(key):
+                asked = self._written(planned)
+                self._adviser.take_up(self._trial(asked.number))
+                return asked
+            draw = self._adviser.draw()
+            if not self._is_tried(key_of(draw.values)):
                 self._n_duplicates = 0
-                return self._started(trial.number, key, values)
-            self._give_back(trial.number)
+                asked = self._written(draw.values, draw.notes)
+                self._adviser.accept(draw, asked.number)
+                return asked
+            self._adviser.reject(draw)
             self._n_duplicates += 1
             if self._n_duplicates >= _MOST_DUPLICATES:
                 self._planned = self._untried()
+
+    def _written(self, values: Values, notes: Mapping[str, Any] | None = None) -> Asked[Values]:
+        trial = optuna.create_trial(
+            state=TrialState.RUNNING,
+            params=values,
+            distributions=distributions(self.space, values),
+            system_attrs={SAMPLER: dict(notes)} if notes else None,
+        )
+        return self._started(trial, key_of(values), values)
+
+    def _end(self, number: int, state: TrialState, values: Sequence[float] | None = None) -> None:
+        super()._end(number, state, values)
+        self._adviser.tell(self._trial(number))
+
+    def _give_back(self, number: int) -> None:
+        super()._give_back(number)
+        self._adviser.forget(number)
 
     def _untried(self) -> Iterator[Values]:
         """A space that the sampler has narrowed down too far: the next point in order, or any.

@@ -33,8 +33,8 @@ MALFORMED = {
     ),
     "bad sampler": (
         RUN + "sweep: {sampler: bayes}",
-        "s.yaml: sweep.sampler: input should be 'grid', 'random', 'tpe', 'cmaes' or 'nsga2', "
-        "but got 'bayes'.",
+        "s.yaml: sweep.sampler: input should be 'grid', 'random', 'tpe', 'cmaes', 'nsga2', 'gp' "
+        "or 'auto', but got 'bayes'.",
     ),
     "bad scheduler": (
         RUN + "sweep: {scheduler: hyperband}",

@@ -44,6 +44,24 @@ def naive_points(space: SearchSpace) -> list[Values]:
 
 
 @pytest.mark.parametrize(
+    ("domain", "is_ordered"),
+    [
+        (domain_of("grid", 3, 0.5), True),
+        (domain_of("grid", "a", "b"), False),
+        (domain_of("grid", 1, "b"), False),
+        (domain_of("grid", True, False), False),
+        (domain_of("grid", 1, None), False),
+        (domain_of("choice", 1, 2), False),
+        (domain_of("int", 1, 2), True),
+        (domain_of("uniform", 0, 1), True),
+        (domain_of("log_uniform", 1, 2), True),
+    ],
+)
+def test_numbers_have_an_order_unless_they_are_a_choice(domain: Domain, is_ordered: bool) -> None:
+    assert domain.is_ordered == is_ordered
+
+
+@pytest.mark.parametrize(
     ("domain", "points"),
     [
         (domain_of("grid", 1, 2), [1, 2]),
