@@ -109,6 +109,7 @@ def parse_sweep(
     settings = bind_block(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
     select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
+    _check_bound(settings, select, where, found)
     _check_each(space, raw_space, select.each, f"{where}: select.each", found)
     if found:
         raise SweepError("\n".join(found))
@@ -155,6 +156,20 @@ def _check_together(
         faults.append(f"{where}: sweep.patience: must be left out with more than one objective.")
     for place, point in enumerate(settings.first):
         faults.extend(f"{where}: sweep.first[{place}].{fault}." for fault in space.faults(point))
+
+
+def _check_bound(
+    settings: SweepSettings, select: SelectSettings, where: str, faults: list[str]
+) -> None:
+    """A bound is one on ACC: what is sought by another metric could be stopped and be the best."""
+    objectives = {"sweep": settings.objective, "select": select.objective or settings.objective}
+    for block, objective in objectives.items():
+        if settings.scheduler == "bound" and _as_metrics(objective) != ("acc",):
+            got = " and ".join(_as_metrics(objective))
+            faults.append(
+                f"{where}: sweep.scheduler: bound needs {block}.objective to be acc, but got "
+                f"{got}; use another scheduler, or none."
+            )
 
 
 def _check_each(
