@@ -1,7 +1,7 @@
 """The search of a sweep: what is tried next, every configuration once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from random import Random
 from typing import Any
 
@@ -17,7 +17,9 @@ from sweeper.ledger.samplers import distributions
 from sweeper.ledger.stage import Asked, Stage
 from sweeper.results.records import TrialRecord
 
-_MOST_DUPLICATES = 20  # in a row, before an untried point is taken instead
+_MOST_DUPLICATES = 20  # in a row, before the nearest untried point is taken instead
+_MOST_OF_GP = 1  # it would answer alike, and takes a second for it
+_MOST_COMPARED = 2000  # points, in the search for the nearest one
 _KNOWN_TO_A_SAMPLER = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
 
 
@@ -32,6 +34,7 @@ class SearchStage(Stage[Values]):
         self._n_trials, self._n_duplicates = sweep.n_trials, 0
         grid = sweep.space.points() if sweep.sampler.name == "grid" else ()
         self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
+        self._most_duplicates = _MOST_OF_GP if sweep.sampler.name == "gp" else _MOST_DUPLICATES
         self._adviser = adviser
         for trial in study.get_trials(deepcopy=False, states=_KNOWN_TO_A_SAMPLER):
             if self._is_whole(trial):
@@ -64,8 +67,8 @@ class SearchStage(Stage[Values]):
                 return asked
             self._adviser.reject(draw)
             self._n_duplicates += 1
-            if self._n_duplicates >= _MOST_DUPLICATES:
-                self._planned = self._untried()
+            if self._n_duplicates >= self._most_duplicates:
+                self._planned = iter([self._nearest_untried(draw.values)])
 
     def _written(self, values: Values, notes: Mapping[str, Any] | None = None) -> Asked[Values]:
         trial = optuna.create_trial(
@@ -84,13 +87,16 @@ class SearchStage(Stage[Values]):
         super()._give_back(number)
         self._adviser.forget(number)
 
-    def _untried(self) -> Iterator[Values]:
-        """A space that the sampler has narrowed down too far: the next point in order, or any.
+    def _nearest_untried(self, values: Values) -> Values:
+        """For a sampler that has narrowed down too far: what is next to the point it insists on.
 
-        A space without end has such points too: where no other path exists, a choice is a point.
+        A space without end has tried points too: where no other path exists, a choice is a point.
         """
-        points = self.space.points() if self.space.size is not None else self._drawn()
-        yield next(point for point in points if not self._is_tried(key_of(point)))
+        is_small = self.space.size is not None and self.space.size <= _MOST_COMPARED
+        points = self.space.points() if is_small else self._drawn()
+        untried = (point for point in points if not self._is_tried(key_of(point)))
+        near = islice(untried, _MOST_COMPARED)
+        return min(near, key=lambda point: self.space.distance(point, values))
 
     def _drawn(self) -> Iterator[Values]:
         random = Random(self.sweep.settings.seed + len(self.study.get_trials(deepcopy=False)))

@@ -68,7 +68,7 @@ def test_nothing_is_warned_of_that_nobody_can_act_on(
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("name", ["tpe", "cmaes", "gp"])
+@pytest.mark.parametrize("name", ["tpe", "cmaes"])
 def test_what_was_told_is_learned_from(name: Sampler) -> None:
     space = space_of({"x": {"uniform": [-1, 1]}, "y": {"uniform": [-1, 1]}})
     points = list(told(name, space, 0, 60))

@@ -170,6 +170,19 @@ def test_a_sampler_that_has_narrowed_down_still_visits_the_rest(tmp_path: Path) 
     assert sorted(values["a"] for values in is_over(tmp_path)) == list(range(1, 26))
 
 
+def test_a_sampler_that_insists_on_a_point_is_given_the_nearest_one(tmp_path: Path) -> None:
+    """A Gaussian process told of one peak: what is tried lies around it, not first in the file."""
+    space = {path: {"grid": list(range(9))} for path in "ab"}
+    stage = opened(tmp_path, swept(space, sampler="gp", trials=30))
+    tried = []
+    for number, values in started(stage):
+        distance = abs(values["a"] - 6) + abs(values["b"] - 6)
+        stage.finish(number, outcome(1 - distance / 20))
+        tried.append(distance)
+    by_chance = 2 * sum(abs(place - 6) for place in range(9)) / 9
+    assert sum(tried[20:]) / 10 < 0.6 * by_chance
+
+
 def test_running_configurations_are_not_given_again(tmp_path: Path) -> None:
     running = [values for _, values in started(opened(tmp_path, swept()))]
     assert len({key_of(values) for values in running}) == 6
