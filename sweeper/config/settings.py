@@ -3,14 +3,14 @@
 from math import inf
 from typing import Annotated, Literal, TypeVar
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mpnet.registry import did_you_mean
 from sweeper.config.space import Values
 
 Metric = Literal["acc", "bwt"]
-Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2"]
+Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2", "gp"]
 Amount = Annotated[float, Ge(0), Lt(inf)] | Literal["auto"]
 DEFAULT_TRIALS = 64
 
@@ -33,11 +33,13 @@ class SweepSettings(_Block):
     """How to search.
 
     Args:
-        sampler: "grid" visits all points of a finite space.
+        sampler: "grid" visits all points of a finite space, "auto" is what suits space and trials.
         trials: how many configurations; by default the whole grid, else 64.
         hours: no longer than this from each start; what is running then can be resumed.
         patience: finished trials without a better one before the sweep ends.
         scheduler: that stops bad trials early; "none" lets every trial finish.
+        slack: of the scheduler "bound": by how much, as a fraction, a task of a trial may still
+            come out better than that of any other trial.
         objective: "acc", "bwt", or both for a Pareto front.
         seed: of the sampler.
         repeats: seeds per configuration; their mean is the objective.
@@ -54,11 +56,12 @@ class SweepSettings(_Block):
         warm_start: folders of earlier sweeps whose trials the sampler is told.
     """
 
-    sampler: Sampler = "tpe"
+    sampler: Literal[Sampler, "auto"] = "tpe"
     trials: Annotated[int, Ge(1)] | None = None
     hours: Annotated[float, Gt(0)] | None = None
     patience: Annotated[int, Ge(1)] | None = None
-    scheduler: Literal["none", "asha", "median"] = "none"
+    scheduler: Literal["none", "asha", "median", "bound"] = "none"
+    slack: Annotated[float, Ge(0), Le(1)] = 0.005
     objective: Metric | tuple[Metric, ...] = "acc"
     seed: Annotated[int, Ge(0)] = 0
     repeats: Annotated[int, Ge(1)] = 1

@@ -37,6 +37,12 @@ class Domain:
         return self.values if self.kind in _POINTS else None
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether one value can lie between others: a choice has no order, nor have texts."""
+        are_numbers = all(type(value) in (int, float) for value in self.values)
+        return self.kind != "choice" and are_numbers
+
+    @property
     def ends(self) -> tuple[Scalar, ...]:
         """What must be tried to know that all values are good."""
         return self.values
@@ -66,6 +72,20 @@ class Domain:
         if self.kind in _POINTS:
             return next(point for point in self.values if point == value)
         return int(value) if self.kind == "int" else float(value)
+
+    def distance(self, a: Scalar, b: Scalar) -> float:
+        """How far two values are apart, as a part of the domain; without an order, all or nothing.
+
+        The points of a grid are equally far from one to the next, whatever their numbers.
+        """
+        if not self.is_ordered:
+            return float(a != b)
+        if self.kind == "grid":
+            by_size = sorted(self.values)  # type: ignore[type-var]  # numbers
+            return abs(by_size.index(a) - by_size.index(b)) / max(1, len(by_size) - 1)
+        scale = math.log if self.kind == "log_uniform" else float
+        x, y, low, high = (scale(value) for value in (a, b, *self.values))  # type: ignore[arg-type]
+        return abs(x - y) / (high - low)
 
     def drawn(self, random: Random) -> Scalar:
         """Any value, each as likely as the other; of a log_uniform range, each order of size."""
@@ -104,6 +124,14 @@ class SearchSpace(dict[str, Domain]):
             if domain.is_active(point):
                 point[path] = domain.drawn(random)
         return point
+
+    def distance(self, a: Values, b: Values) -> float:
+        """How far two points are apart; a path that only one of them has counts in full."""
+        return sum(
+            domain.distance(a[path], b[path]) if path in a and path in b else 1.0
+            for path, domain in self.items()
+            if path in a or path in b
+        )
 
     def _deciding(self) -> set[str]:
         """The paths on which others depend."""

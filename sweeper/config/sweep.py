@@ -10,6 +10,7 @@ from mpnet.reading import dump_yaml
 from mpnet.registry import did_you_mean
 from sweeper.config.groups import groups_of
 from sweeper.config.reading import BLOCKS, override, read_blocks
+from sweeper.config.sampling import ChosenSampler, chosen_sampler
 from sweeper.config.settings import (
     DEFAULT_TRIALS,
     Metric,
@@ -49,6 +50,11 @@ class Sweep:
     def select_objective(self) -> tuple[Metric, ...]:
         """The metrics by which the best are chosen."""
         return _as_metrics(self.select.objective or self.settings.objective)
+
+    @property
+    def sampler(self) -> ChosenSampler:
+        """The sampler that searches, whatever the file leaves open."""
+        return chosen_sampler(self.settings, self.space)
 
     @property
     def n_trials(self) -> int:
@@ -114,6 +120,7 @@ def parse_sweep(
     settings = bind_block(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
     select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
+    _check_bound(settings, select, where, found)
     _check_each(space, raw_space, select.each, f"{where}: select.each", found)
     if found:
         raise SweepError("\n".join(found))
@@ -160,6 +167,20 @@ def _check_together(
         faults.append(f"{where}: sweep.patience: must be left out with more than one objective.")
     for place, point in enumerate(settings.first):
         faults.extend(f"{where}: sweep.first[{place}].{fault}." for fault in space.faults(point))
+
+
+def _check_bound(
+    settings: SweepSettings, select: SelectSettings, where: str, faults: list[str]
+) -> None:
+    """A bound is one on ACC: what is sought by another metric could be stopped and be the best."""
+    objectives = {"sweep": settings.objective, "select": select.objective or settings.objective}
+    for block, objective in objectives.items():
+        if settings.scheduler == "bound" and _as_metrics(objective) != ("acc",):
+            got = " and ".join(_as_metrics(objective))
+            faults.append(
+                f"{where}: sweep.scheduler: bound needs {block}.objective to be acc, but got "
+                f"{got}; use another scheduler, or none."
+            )
 
 
 def _check_each(

@@ -7,6 +7,7 @@ from typing import Any
 from sweeper import tracking
 from sweeper.config.sweep import Sweep
 from sweeper.driver import binding
+from sweeper.driver.bounding import Bounding, matrices_of
 from sweeper.driver.preparation import PreparedSweep
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import (
@@ -20,7 +21,7 @@ from sweeper.execution.storage import forget
 from sweeper.ledger import Asked, Ledger, RerunStage, SearchStage
 from sweeper.results.records import FINAL_STATES, Record, Rerun, TrialRecord
 from sweeper.results.selection import empty_groups, reruns, select
-from sweeper.results.texts import counted, group_name
+from sweeper.results.texts import counted, group_name, percent
 from sweeper.tracking import Tracking
 
 _STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
@@ -64,6 +65,7 @@ class ActiveSweep:
         self.tracking: Tracking | None = None
         self.is_open = self.is_over = self.has_reruns = False
         self.deadline = float("inf")
+        self.bounding: Bounding | None = None  # where the scheduler is one
         self.chosen: dict[int, TrialRecord] = {}
         self._n_trials = 0 if is_select_only else prepared.sweep.n_trials
 
@@ -141,6 +143,8 @@ class ActiveSweep:
         self.deadline = time.time() + 3600 * hours if hours else float("inf")
         self.stage = self.ledger.search(self.sweep)
         self.stage.settle()
+        if self.sweep.settings.scheduler == "bound":
+            self.bounding = Bounding(self.sweep, self.ledger.trial_records())
 
     def _opened_tracking(self) -> Tracking:
         opened, sweep = self.prepared.opened, self.sweep
@@ -257,7 +261,7 @@ class ActiveSweep:
             checkpoint_epochs=settings.checkpoint_epochs,
             checkpoint_minutes=settings.checkpoint_minutes,
             keep_runs=_KEPT[settings.keep_runs],
-            report_seconds=0.5 if settings.scheduler == "none" else 0.0,
+            report_seconds=0.5 if settings.scheduler in ("none", "bound") else 0.0,
             command=self.command,
             cpu=self.prepared.share.cpu,
             gpu=self.prepared.share.gpu,
@@ -265,10 +269,18 @@ class ActiveSweep:
 
     # What came of it
 
+    def is_hopeless(self, assignment: AnyAssignment, reported: Mapping[str, Any]) -> bool:
+        """Whether a trial that says how far it is cannot come among the best any more."""
+        if self.bounding is None or not isinstance(assignment, TrialAssignment):
+            return False
+        return self.bounding.is_hopeless(assignment, matrices_of(reported))
+
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         """Write down how a trial ended; gives what is known of it then."""
         with self.ledger.together():
             record = self._written(assignment, outcome)
+        if self.bounding is not None and isinstance(record, TrialRecord):
+            self.bounding.learn(record)
         if record.state in FINAL_STATES:
             forget(assignment.storage, assignment.key)  # the ledger has what came of it
         return record
@@ -285,8 +297,22 @@ class ActiveSweep:
         elif "halt" in outcome or self.is_out_of_time:
             stage.release(number)
         else:
-            stage.stop(number, f"stopped by the scheduler at step {outcome.get('step', 0)}")
+            self._write_stop(stage, assignment, outcome)
         return stage.record(number)
+
+    def _write_stop(
+        self,
+        stage: SearchStage | RerunStage,
+        assignment: AnyAssignment,
+        outcome: Mapping[str, Any],
+    ) -> None:
+        shown, at_most = matrices_of(outcome), None
+        if self.bounding is not None and isinstance(assignment, TrialAssignment):
+            at_most = self.bounding.highest_acc(assignment, shown)
+        reason = f"stopped by the scheduler at step {outcome.get('step', 0)}"
+        if at_most is not None:
+            reason += f": it could have reached ACC {percent(at_most)} at most"
+        stage.stop(assignment.number, reason, shown, at_most)
 
 
 def _statuses(ledger: Ledger) -> dict[str, str]:

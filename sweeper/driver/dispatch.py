@@ -121,7 +121,7 @@ class _Answers(_NotPickled, tune.Callback):
         result: dict[str, Any],
         **_: Any,
     ) -> None:
-        """Only shown: what a trial reports on the way decides nothing here."""
+        """Only shown: what a trial reports on the way decides nothing here, see `_Schedulers`."""
         self._queue.reported(_assignment(trial), result)
 
     def on_trial_complete(
@@ -129,7 +129,7 @@ class _Answers(_NotPickled, tune.Callback):
     ) -> None:
         """It has returned, or a scheduler has stopped it."""
         told = trial.last_result
-        outcome = {key: told[key] for key in (*_ENDS, "step") if key in told}
+        outcome = {key: told[key] for key in (*_ENDS, "step", "R") if key in told}
         if "outcome" in outcome:
             outcome["outcome"] = json.loads(outcome["outcome"])
         self._queue.ended(_assignment(trial), outcome)
@@ -163,7 +163,7 @@ def _resources(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
 
 
 class _Schedulers(_NotPickled, FIFOScheduler):
-    """Each trial is judged by the scheduler of its own sweep, and by the clock of it."""
+    """Each trial is judged by the scheduler of its own sweep, by its clock and by its bound."""
 
     def __init__(self, queue: SweepQueue) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -189,8 +189,10 @@ class _Schedulers(_NotPickled, FIFOScheduler):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Whether it goes on."""
-        is_ending = any(end in result for end in _ENDS)
-        if not is_ending and self._queue.is_late(_assignment(trial)):
+        assignment, is_ending = _assignment(trial), any(end in result for end in _ENDS)
+        if not is_ending and (
+            self._queue.is_late(assignment) or self._queue.is_hopeless(assignment, result)
+        ):
             return TrialScheduler.STOP
         return self._scheduler(trial).on_trial_result(tune_controller, trial, result)
 
@@ -209,7 +211,10 @@ _EVERY_TRIAL_ENDS = FIFOScheduler()
 
 
 def _scheduler_of(sweep: ActiveSweep) -> TrialScheduler:
-    """Trials are compared at the same step, which is the same epoch of the same task."""
+    """Trials are compared at the same step, which is the same epoch of the same task.
+
+    A bound compares tasks instead, and is asked beside this one: Tune has nothing like it.
+    """
     name, n_steps = sweep.sweep.settings.scheduler, sweep.n_steps
     grace = max(1, n_steps // 5)
     common: dict[str, Any] = {"time_attr": "step", "metric": "score", "mode": "max"}

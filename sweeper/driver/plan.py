@@ -66,7 +66,8 @@ def most_at_once(prepared: PreparedSweep, n_sweeps: int) -> int | None:
         most: int | None = share.at_once
     else:
         most = None
-    if n_sweeps == 1 or settings.concurrency or settings.sampler in ("grid", "random"):
+    is_learning = prepared.sweep.sampler.name not in ("grid", "random")
+    if n_sweeps == 1 or settings.concurrency or not is_learning:
         return most
     learning = max(_FEWEST_AT_ONCE, prepared.sweep.n_trials // _ROUNDS)
     return learning if most is None else min(most, learning)
@@ -106,9 +107,10 @@ def plan_table(plan: Plan) -> Table:
     n_done, repeats = sweep.n_trials - plan.left, sweep.settings.repeats
     begun = f", {n_done} of them done" if n_done else ""
     seeds = f", each with {repeats} seeds" if repeats > 1 else ""
-    by = f"{sweep.n_trials} by {sweep.settings.sampler}"
+    why = f" ({sweep.sampler.reason})" if sweep.sampler.reason else ""
     given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs, on {plan.where}"
-    table.add_row("trials", f"{by}{begun}{seeds}, on validation data")
+    by = f"{sweep.n_trials} by {sweep.sampler.name}{why}"
+    table.add_row("trials", Text(f"{by}{begun}{seeds}, on validation data"))
     table.add_row("then", _rerun_text(sweep))
     table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{counted(plan.at_once, 'trial')} at once, each with {given}")

@@ -112,6 +112,10 @@ class SweepQueue:
         if sweep.is_over:
             self.on_over(sweep)
 
+    def is_hopeless(self, assignment: AnyAssignment, reported: Mapping[str, Any]) -> bool:
+        """Whether it cannot come among the best of its sweep, so that it should stop."""
+        return self.sweeps[assignment.sweep].is_hopeless(assignment, reported)
+
     def is_late(self, assignment: AnyAssignment) -> bool:
         """Whether the hours of its sweep are over, so that it should stop."""
         return assignment.stage == "search" and self.sweeps[assignment.sweep].is_out_of_time

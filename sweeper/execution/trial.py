@@ -200,7 +200,9 @@ class _Trial:
     def _on_task_end(self, t: int, results: Results) -> None:
         R = results.R[: t + 1, : t + 1]
         reached = {"acc": float(acc(R)), "bwt": float(bwt(R))}
-        self.memory.latest |= {**reached, "score": reached["acc"]}
+        matrices = [*(seed["R"] for seed in self.memory.finished), as_lists(R)]
+        # As text, which Tune hands on as it is.
+        self.memory.latest |= {**reached, "score": reached["acc"], "R": json.dumps(matrices)}
         by_task = {f"acc_task_{i + 1}": float(value) for i, value in enumerate(R[t])}
         step = len(self.memory.finished) * len(results.R) + t + 1
         found = results.selectivity[t]

@@ -13,6 +13,10 @@ from sweeper.results.records import Rerun, RerunRecord, State, TrialRecord
 # User attributes of a trial.
 ATTEMPT, CRASHES, RUN, OUTCOME, REASON = "attempt", "crashes", "run", "outcome", "reason"
 VOID, WARM_START = "void", "warm_start"
+SHOWN, AT_MOST = "shown", "at_most"  # of a trial that was stopped: R so far, and what it bounds
+
+# A system attribute of a trial: what its sampler keeps with it.
+SAMPLER = "sampler"
 
 _STATES: dict[TrialState, State] = {
     TrialState.RUNNING: "running",
@@ -74,5 +78,6 @@ def _common(trial: FrozenTrial) -> dict[str, Any]:
         "versions": outcome.get("versions", {}),
         "seconds": outcome.get("seconds", 0.0),
         "reason": trial.user_attrs.get(REASON) if has_reason else None,
+        "shown": tuple(trial.user_attrs.get(SHOWN, ())) if has_reason else (),
         **{name: tuple(outcome.get(name, ())) for name in by_seed},
     }

@@ -5,6 +5,7 @@ A trial is an Optuna trial on a journal file, one line per fact, written before 
 
 import os
 import uuid
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from mpnet.reading import parse_yaml
 from sweeper.config.space import SearchSpace
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.errors import SweepError
+from sweeper.ledger.adviser import Adviser
 from sweeper.ledger.entries import WARM_START, is_own, rerun_record, trial_record
 from sweeper.ledger.journal import JournalFile
 from sweeper.ledger.reruns import RerunStage
@@ -118,8 +120,9 @@ class Ledger:
         study = self._load(_SEARCH)
         # The same seed on a study that has trials would draw the same points again.
         seed = sweep.settings.seed + len(study.get_trials(deepcopy=False))
-        study.sampler = build_sampler(sweep.settings.sampler, sweep.space, seed)
-        return SearchStage(study, self._storage, sweep)
+        sampler = build_sampler(sweep.sampler.name, sweep.space, seed)
+        adviser = Adviser(sampler, sweep.space, len(sweep.objective))
+        return SearchStage(study, self._storage, sweep, adviser)
 
     def reruns(self, wanted: Sequence[Rerun]) -> RerunStage:
         """The reruns on the test sets, to be worked on."""
@@ -150,7 +153,12 @@ class Ledger:
         if name not in self._names():
             upwards: list[Literal["minimize", "maximize"]] = ["maximize"] * len(objective)
             optuna.create_study(study_name=name, storage=self._storage, directions=upwards)
-        return self._load(name)
+        study = self._load(name)
+        if study.metric_names is None:  # of a journal that is new, or older than the names
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                study.set_metric_names(list(objective))
+        return study
 
     def _load(self, name: str) -> optuna.Study:
         return optuna.load_study(study_name=name, storage=self._storage)

@@ -27,15 +27,12 @@ class RerunStage(Stage[Rerun]):
 
     def _new(self) -> Asked[Rerun] | None:
         rerun = next(one for one in self.wanted if not self._is_tried(key_of_rerun(one)))
-        # In one line: a rerun that had been asked for without its values would be none.
         trial = optuna.create_trial(
             state=TrialState.RUNNING,
             params=rerun.fields,
             distributions=dict.fromkeys(rerun.fields, IntDistribution(0, 2**31)),
         )
-        self.study.add_trial(trial)
-        number = len(self.study.get_trials(deepcopy=False)) - 1
-        return self._started(number, key_of_rerun(rerun), rerun)
+        return self._started(trial, key_of_rerun(rerun), rerun)
 
     def _is_whole(self, trial: FrozenTrial) -> bool:
         return trial.params.keys() >= {"configuration", "seed"}

@@ -1,32 +1,44 @@
 """The search of a sweep: what is tried next, every configuration once."""
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from random import Random
+from typing import Any
 
 import optuna
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
-from sweeper.ledger.entries import key_of, trial_record, values_of
-from sweeper.ledger.samplers import suggest
+from sweeper.ledger.adviser import Adviser
+from sweeper.ledger.entries import SAMPLER, key_of, trial_record, values_of
+from sweeper.ledger.samplers import distributions
 from sweeper.ledger.stage import Asked, Stage
 from sweeper.results.records import TrialRecord
 
-_MOST_DUPLICATES = 20  # in a row, before an untried point is taken instead
+_MOST_DUPLICATES = 20  # in a row, before the nearest untried point is taken instead
+_MOST_OF_GP = 1  # it would answer alike, and takes a second for it
+_MOST_COMPARED = 2000  # points, in the search for the nearest one
+_KNOWN_TO_A_SAMPLER = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
 
 
 class SearchStage(Stage[Values]):
     """The search on validation data: points to begin with, a grid, or what a sampler draws."""
 
-    def __init__(self, study: optuna.Study, storage: BaseStorage, sweep: Sweep) -> None:
+    def __init__(
+        self, study: optuna.Study, storage: BaseStorage, sweep: Sweep, adviser: Adviser
+    ) -> None:
         super().__init__(study, storage, sweep.objective)
         self.sweep, self.space = sweep, sweep.space
         self._n_trials, self._n_duplicates = sweep.n_trials, 0
-        grid = sweep.space.points() if sweep.settings.sampler == "grid" else ()
+        grid = sweep.space.points() if sweep.sampler.name == "grid" else ()
         self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
+        self._most_duplicates = _MOST_OF_GP if sweep.sampler.name == "gp" else _MOST_DUPLICATES
+        self._adviser = adviser
+        for trial in study.get_trials(deepcopy=False, states=_KNOWN_TO_A_SAMPLER):
+            if self._is_whole(trial):
+                adviser.take_up(trial)
 
     @property
     def n_wanted(self) -> int:
@@ -44,25 +56,47 @@ class SearchStage(Stage[Values]):
         while True:
             planned = next((p for p in self._planned if not self._is_tried(key_of(p))), None)
             if planned is not None:
-                self.study.enqueue_trial(planned)
-            trial = self.study.ask()
-            values = suggest(self.space, trial)
-            key = key_of(values)
-            if not self._is_tried(key):
+                asked = self._written(planned)
+                self._adviser.take_up(self._trial(asked.number))
+                return asked
+            draw = self._adviser.draw()
+            if not self._is_tried(key_of(draw.values)):
                 self._n_duplicates = 0
-                return self._started(trial.number, key, values)
-            self._give_back(trial.number)
+                asked = self._written(draw.values, draw.notes)
+                self._adviser.accept(draw, asked.number)
+                return asked
+            self._adviser.reject(draw)
             self._n_duplicates += 1
-            if self._n_duplicates >= _MOST_DUPLICATES:
-                self._planned = self._untried()
+            if self._n_duplicates >= self._most_duplicates:
+                self._planned = iter([self._nearest_untried(draw.values)])
 
-    def _untried(self) -> Iterator[Values]:
-        """A space that the sampler has narrowed down too far: the next point in order, or any.
+    def _written(self, values: Values, notes: Mapping[str, Any] | None = None) -> Asked[Values]:
+        trial = optuna.create_trial(
+            state=TrialState.RUNNING,
+            params=values,
+            distributions=distributions(self.space, values),
+            system_attrs={SAMPLER: dict(notes)} if notes else None,
+        )
+        return self._started(trial, key_of(values), values)
 
-        A space without end has such points too: where no other path exists, a choice is a point.
+    def _end(self, number: int, state: TrialState, values: Sequence[float] | None = None) -> None:
+        super()._end(number, state, values)
+        self._adviser.tell(self._trial(number))
+
+    def _give_back(self, number: int) -> None:
+        super()._give_back(number)
+        self._adviser.forget(number)
+
+    def _nearest_untried(self, values: Values) -> Values:
+        """For a sampler that has narrowed down too far: what is next to the point it insists on.
+
+        A space without end has tried points too: where no other path exists, a choice is a point.
         """
-        points = self.space.points() if self.space.size is not None else self._drawn()
-        yield next(point for point in points if not self._is_tried(key_of(point)))
+        is_small = self.space.size is not None and self.space.size <= _MOST_COMPARED
+        points = self.space.points() if is_small else self._drawn()
+        untried = (point for point in points if not self._is_tried(key_of(point)))
+        near = islice(untried, _MOST_COMPARED)
+        return min(near, key=lambda point: self.space.distance(point, values))
 
     def _drawn(self) -> Iterator[Values]:
         random = Random(self.sweep.settings.seed + len(self.study.get_trials(deepcopy=False)))

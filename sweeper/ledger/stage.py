@@ -18,16 +18,19 @@ from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.config.space import Values
 from sweeper.ledger.entries import (
+    AT_MOST,
     ATTEMPT,
     CRASHES,
     OUTCOME,
     REASON,
     RUN,
+    SHOWN,
     VOID,
     is_own,
     key_of,
 )
-from sweeper.results.records import Record, Rerun
+from sweeper.results.progress import acc_after_tasks
+from sweeper.results.records import Matrix, Record, Rerun
 
 What = TypeVar("What", Values, Rerun)
 
@@ -53,7 +56,7 @@ class Stage(ABC, Generic[What]):
     """A study in the journal; only one driver at a time writes to it.
 
     Args:
-        study: with its sampler.
+        study: that holds its trials.
         storage: the journal that it is in.
         objective: metrics that a finished trial must have.
     """
@@ -65,6 +68,7 @@ class Stage(ABC, Generic[What]):
         self.is_closed = False  # nothing more is to start
         self._storage = storage
         self._study_id = storage.get_study_id_from_name(study.study_name)
+        self._ids: dict[int, int] = {}  # in the storage, which reads the journal to tell one
         self._running: dict[int, str] = {}  # keys by number
         self._begun: dict[int, str] = {}  # by an earlier driver, or crashed: to be given again
         self._over: set[str] = set()  # keys
@@ -139,8 +143,11 @@ class Stage(ABC, Generic[What]):
         self._running[number] = key = self._begun.pop(number)
         return Asked(number, key, attempt, self._what(trial))
 
-    def _started(self, number: int, key: str, what: What) -> Asked[What]:
-        self._running[number] = key
+    def _started(self, trial: FrozenTrial, key: str, what: What) -> Asked[What]:
+        """Write a new trial in one line: asked for without its values, it would be none."""
+        trial_id = self._storage.create_new_trial(self._study_id, template_trial=trial)
+        number = self._storage.get_trial_number_from_id(trial_id)
+        self._ids[number], self._running[number] = trial_id, key
         return Asked(number, key, 0, what)
 
     def note_run(self, number: int, run: Mapping[str, Any]) -> None:
@@ -156,21 +163,39 @@ class Stage(ABC, Generic[What]):
             self.fail(number, f"the objective must be a finite number, but got {values}")
             return
         self._set(number, OUTCOME, dict(outcome))
-        self.study.tell(number, values)
+        for name, value in outcome["metrics"].items():
+            self._set(number, name, value)  # again, so that the dashboard has a column for each
+        self._show(number, outcome.get("R", ()))
         self._values.append(values[0])
-        self._end(number)
+        self._end(number, TrialState.COMPLETE, values)
 
     def fail(self, number: int, reason: str) -> None:
         """Note that it has failed for good."""
         self._set(number, REASON, reason)
-        self.study.tell(number, state=TrialState.FAIL)
-        self._end(number)
+        self._end(number, TrialState.FAIL)
 
-    def stop(self, number: int, reason: str) -> None:
-        """Note that a scheduler stopped it: the sampler learns from it, but it cannot win."""
+    def stop(
+        self,
+        number: int,
+        reason: str,
+        shown: Sequence[Matrix] = (),
+        at_most: float | None = None,
+    ) -> None:
+        """Note that a scheduler stopped it: the sampler learns from it, but it cannot win.
+
+        Args:
+            number: the place in the ledger.
+            reason: for a person.
+            shown: the matrices of its seeds as far as they came.
+            at_most: the objective that it could still have reached, if anyone knows.
+        """
         self._set(number, REASON, reason)
-        self.study.tell(number, state=TrialState.PRUNED)
-        self._end(number)
+        if shown:
+            self._set(number, SHOWN, list(shown))
+        if at_most is not None:
+            self._set(number, AT_MOST, at_most)
+        self._show(number, shown)
+        self._end(number, TrialState.PRUNED)
 
     def crash(self, number: int, reason: str, retries: int) -> bool:
         """Whether it is to be tried again after an error, or has failed for good."""
@@ -186,8 +211,16 @@ class Stage(ABC, Generic[What]):
         """Nobody runs it any more: it is given out again before anything new."""
         self._begun[number] = self._running.pop(number)
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, state: TrialState, values: Sequence[float] | None = None) -> None:
+        """Write the end itself, behind all that belongs to it."""
+        self.study.tell(number, values, state)
         self._over.add(self._running.pop(number))
+
+    def _show(self, number: int, matrices: Sequence[Matrix]) -> None:
+        """Keep ACC after each task as Optuna's intermediate values, which are of the objective."""
+        if self.objective == ("acc",):
+            for t, acc in enumerate(acc_after_tasks(matrices)):
+                self._storage.set_trial_intermediate_value(self._id(number), t + 1, acc)
 
     def _give_back(self, number: int) -> None:
         """Undo that it was ever asked for."""
@@ -217,7 +250,10 @@ class Stage(ABC, Generic[What]):
         return key in self._over or key in under_way
 
     def _id(self, number: int) -> int:
-        return self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)
+        if number not in self._ids:
+            known = self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)
+            self._ids[number] = known
+        return self._ids[number]
 
     def _trial(self, number: int) -> FrozenTrial:
         return self._storage.get_trial(self._id(number))

@@ -149,7 +149,7 @@ def _search_line(facts: Facts) -> str:
     stopper = "" if sweep.settings.scheduler == "none" else f", {sweep.settings.scheduler} stops"
     sought = " and ".join(metric.upper() for metric in sweep.objective)
     return (
-        f"{texts.counted(len(sweep.space), 'parameter')}, sampler {sweep.settings.sampler}, "
+        f"{texts.counted(len(sweep.space), 'parameter')}, sampler {sweep.sampler.name}, "
         f"{texts.counted(sweep.n_trials, 'trial')} planned{seeds}{stopper}; sought: {sought}."
     )
 

@@ -30,6 +30,7 @@ class Record:
         versions: of the packages and the machine that it ran with.
         seconds: of training, all attempts together.
         reason: why it failed or was stopped.
+        shown: of a stopped one, the matrices of its seeds as far as they came.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Record:
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str | None = None
+    shown: tuple[Matrix, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

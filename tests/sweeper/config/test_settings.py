@@ -33,13 +33,17 @@ MALFORMED = {
     ),
     "bad sampler": (
         RUN + "sweep: {sampler: bayes}",
-        "s.yaml: sweep.sampler: input should be 'grid', 'random', 'tpe', 'cmaes' or 'nsga2', "
-        "but got 'bayes'.",
+        "s.yaml: sweep.sampler: input should be 'grid', 'random', 'tpe', 'cmaes', 'nsga2', 'gp' "
+        "or 'auto', but got 'bayes'.",
     ),
     "bad scheduler": (
         RUN + "sweep: {scheduler: hyperband}",
-        "s.yaml: sweep.scheduler: input should be 'none', 'asha' or 'median', "
+        "s.yaml: sweep.scheduler: input should be 'none', 'asha', 'median' or 'bound', "
         "but got 'hyperband'.",
+    ),
+    "slack in points": (
+        RUN + "sweep: {slack: 50}",
+        "s.yaml: sweep.slack: input should be less than or equal to 1, but got 50.",
     ),
     "negative trials": (
         RUN + "sweep: {trials: -1}",

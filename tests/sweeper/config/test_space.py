@@ -44,6 +44,53 @@ def naive_points(space: SearchSpace) -> list[Values]:
 
 
 @pytest.mark.parametrize(
+    ("domain", "is_ordered"),
+    [
+        (domain_of("grid", 3, 0.5), True),
+        (domain_of("grid", "a", "b"), False),
+        (domain_of("grid", 1, "b"), False),
+        (domain_of("grid", True, False), False),
+        (domain_of("grid", 1, None), False),
+        (domain_of("choice", 1, 2), False),
+        (domain_of("int", 1, 2), True),
+        (domain_of("uniform", 0, 1), True),
+        (domain_of("log_uniform", 1, 2), True),
+    ],
+)
+def test_numbers_have_an_order_unless_they_are_a_choice(domain: Domain, is_ordered: bool) -> None:
+    assert domain.is_ordered == is_ordered
+
+
+@pytest.mark.parametrize(
+    ("domain", "a", "b", "distance"),
+    [
+        (domain_of("grid", 1e-8, 1, 1e-3), 1e-8, 1e-3, 0.5),
+        (domain_of("grid", 1e-8, 1, 1e-3), 1, 1e-8, 1.0),
+        (domain_of("grid", 7), 7, 7, 0.0),
+        (domain_of("grid", "a", "b", "c"), "a", "b", 1.0),
+        (domain_of("choice", 1, 2, 3), 1, 2, 1.0),
+        (domain_of("choice", 1, 2, 3), 2, 2, 0.0),
+        (domain_of("int", 2, 6), 3, 5, 0.5),
+        (domain_of("uniform", 0, 4), 1.0, 2.0, 0.25),
+        (domain_of("log_uniform", 1e-4, 1), 1e-3, 1e-1, 0.5),
+    ],
+)
+def test_values_are_apart_by_a_part_of_their_domain(
+    domain: Domain, a: Any, b: Any, distance: float
+) -> None:
+    assert domain.distance(a, b) == pytest.approx(distance)
+
+
+def test_points_are_apart_by_all_their_paths() -> None:
+    space = space_of(BRANCHED)
+    point = {"method.name": "lra", "method.alpha": 1, "rho": -10}
+    assert space.distance(point, point) == 0
+    assert space.distance(point, {**point, "rho": -12}) == 1
+    other = {"method.name": "ft", "method.tau": 4, "rho": -10}
+    assert space.distance(point, other) == 3  # another name, no alpha, a tau
+
+
+@pytest.mark.parametrize(
     ("domain", "points"),
     [
         (domain_of("grid", 1, 2), [1, 2]),

@@ -169,6 +169,16 @@ MALFORMED = {
         RUN + "sweep: {scheduler: asha, objective: [acc, bwt]}",
         "s.yaml: sweep.scheduler: must be none with more than one objective.",
     ),
+    "bound of something else than ACC": (
+        RUN + "sweep: {scheduler: bound, objective: bwt}",
+        "s.yaml: sweep.scheduler: bound needs sweep.objective to be acc, but got bwt; "
+        "use another scheduler, or none.",
+    ),
+    "bound and a choice by something else": (
+        RUN + "sweep: {scheduler: bound}\nselect: {objective: [acc, bwt]}",
+        "s.yaml: sweep.scheduler: bound needs select.objective to be acc, but got acc and bwt; "
+        "use another scheduler, or none.",
+    ),
     "patience with two objectives": (
         RUN + "sweep: {patience: 3, objective: [acc, bwt]}",
         "s.yaml: sweep.patience: must be left out with more than one objective.",

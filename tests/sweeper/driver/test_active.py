@@ -111,7 +111,9 @@ def test_a_worker_is_told_which_stages_keep_their_runs(
     assert assignment.surroundings.keep_runs == stages
 
 
-@pytest.mark.parametrize(("scheduler", "is_each_told"), [("none", False), ("asha", True)])
+@pytest.mark.parametrize(
+    ("scheduler", "is_each_told"), [("none", False), ("asha", True), ("bound", False)]
+)
 def test_every_epoch_is_reported_only_where_a_scheduler_compares_them(
     tmp_path: Path, scheduler: str, is_each_told: bool
 ) -> None:

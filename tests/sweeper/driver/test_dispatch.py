@@ -18,7 +18,12 @@ def sweep_with(scheduler: str, folder: Path) -> PlainSweep:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("none", FIFOScheduler), ("asha", ASHAScheduler), ("median", MedianStoppingRule)],
+    [
+        ("none", FIFOScheduler),
+        ("asha", ASHAScheduler),
+        ("median", MedianStoppingRule),
+        ("bound", FIFOScheduler),
+    ],
 )
 @pytest.mark.parametrize("n_steps", [1, 4, 1000])
 def test_every_scheduler_can_be_made_for_any_number_of_steps(

@@ -67,6 +67,21 @@ def test_the_plan_says_what_it_will_take() -> None:
         assert words in text
 
 
+@pytest.mark.parametrize(
+    ("sampler", "space", "words"),
+    [
+        ("gp", {}, "10 by gp, on"),
+        ("gp", {"a": {"choice": [1, 2]}}, "10 by tpe (instead of gp: a has no order), on"),
+        ("auto", {}, "10 by gp (auto: all paths are ordered, at most 250 trials), on"),
+    ],
+)
+def test_the_plan_says_which_sampler_searches_and_why(
+    sampler: str, space: dict[str, Any], words: str
+) -> None:
+    about: dict[str, Any] = {"sweep": {"sampler": sampler}, "space": space}
+    assert words in text_of(plan_table(plan(**about)))
+
+
 def test_the_plan_says_that_the_best_of_each_group_are_rerun() -> None:
     about: dict[str, Any] = {
         "space": {"a": {"choice": [1, 2]}, "b": {"choice": [1, 2]}},
@@ -116,6 +131,7 @@ def test_a_queue_takes_as_long_as_all_of_it_on_all_devices() -> None:
         ("tpe", 2, {"trials": 12}, 4),
         ("tpe", 2, {"concurrency": 20}, 20),
         ("random", 2, {}, 32),
+        ("auto", 2, {}, 8),
     ],
 )
 def test_in_a_queue_a_sampler_is_given_no_more_than_it_can_learn_from(

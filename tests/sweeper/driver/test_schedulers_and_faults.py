@@ -31,7 +31,7 @@ def test_two_objectives_and_repeats(tmp_path: Path) -> None:
     assert report([str(command.folder)]) == 0
 
 
-@pytest.mark.parametrize("scheduler", ["asha", "median"])
+@pytest.mark.parametrize("scheduler", ["asha", "median", "bound"])
 def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
     command = Command(
         tmp_path,

@@ -73,16 +73,16 @@ def test_a_sweep_that_died_at_any_line_of_its_beginning_can_begin_again(tmp_path
     opened(tmp_path, swept())
     identity = open_ledger(tmp_path).sweep_id
     *died, whole = map(Ledger, cut_everywhere(tmp_path))
-    assert [ledger.has_begun for ledger in died] == [False] * 4
+    assert [ledger.has_begun for ledger in died] == [False] * 5
     assert whole.has_begun
     for ledger in died:
         ledger.begin(swept())
-    assert [ledger.sweep.text for ledger in died] == [swept().text] * 4
-    # Nothing, the study, its identity, its name.
-    assert [ledger.sweep_id == identity for ledger in died] == [False, False, True, True]
+    assert [ledger.sweep.text for ledger in died] == [swept().text] * 5
+    # Nothing, the study, the name of its objective, its identity, its name.
+    assert [ledger.sweep_id == identity for ledger in died] == [False] * 3 + [True] * 2
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe", "cmaes", "nsga2"])
+@pytest.mark.parametrize("sampler", ["random", "tpe", "cmaes", "nsga2", "gp", "auto"])
 def test_the_same_seed_gives_the_same_sequence_of_configurations(
     folders: list[Path], sampler: str
 ) -> None:

@@ -9,7 +9,13 @@ import pytest
 
 from sweeper.config.settings import Sampler
 from sweeper.config.space import SearchSpace, Values, parse_space
-from sweeper.ledger.samplers import build_sampler, distributions, suggest
+from sweeper.ledger.samplers import (
+    build_sampler,
+    distributions,
+    distributions_of_places,
+    places,
+    suggest,
+)
 
 SPACE: dict[str, Any] = {
     "name": {"choice": ["lra", "ppbi", None]},
@@ -81,18 +87,70 @@ def test_tpe_keeps_away_from_what_is_running() -> None:
     assert max(running) - min(running) > 0.1
 
 
+BEST, N_POINTS = 30, 40
+
+
+def distance_of_later_trials(name: Sampler, kind: str, seed: int) -> float:
+    """How far from the best point, in steps of the grid, a sampler draws after 20 trials."""
+    grid = [10.0**-k for k in range(N_POINTS)]
+    space = space_of({path: {kind: grid} for path in "ab"})
+    study = optuna.create_study(direction="maximize", sampler=build_sampler(name, space, seed))
+    distances = []
+    for _ in range(40):
+        trial = study.ask()
+        values = suggest(space, trial)
+        distances.append(sum(abs(grid.index(value) - BEST) for value in values.values()) / 2)
+        study.tell(trial, -distances[-1])
+    return sum(distances[20:]) / 20
+
+
+@pytest.mark.parametrize("name", ["tpe", "cmaes"])
+def test_a_grid_is_searched_better_than_a_choice_of_the_same_numbers(name: Sampler) -> None:
+    grid, choice = (
+        sum(distance_of_later_trials(name, kind, seed) for seed in range(5))
+        for kind in ("grid", "choice")
+    )
+    assert grid < 0.85 * choice
+
+
+def test_a_gaussian_process_searches_a_grid_better_than_chance() -> None:
+    by_chance = sum(abs(place - BEST) for place in range(N_POINTS)) / N_POINTS
+    assert distance_of_later_trials("gp", "grid", 0) < 0.7 * by_chance
+
+
+def test_a_place_is_where_a_value_stands_by_size() -> None:
+    space = space_of({"a": {"grid": [1e-3, 10, 0]}, "b": {"choice": [3, 2]}, "c": {"int": [5, 9]}})
+    values = {"a": 1e-3, "b": 2, "c": 7}
+    assert places(space, values) == {"a": 1, "b": 2, "c": 7}
+
+
+def test_the_answers_that_a_sampler_gave_are_the_places_of_its_values() -> None:
+    space = space_of(SPACE)
+    study = optuna.create_study(sampler=build_sampler("random", space, 0))
+    for _ in range(10):
+        trial = study.ask()
+        assert places(space, suggest(space, trial)) == trial.params
+
+
+def test_the_journal_says_that_a_value_is_one_of_those_of_the_file() -> None:
+    space = space_of(SPACE)
+    found = distributions(space, {"tau": 1e-3, "n": 2})
+    assert found["tau"] == optuna.distributions.CategoricalDistribution((1e-3, 1e-4))
+    assert found["n"] == optuna.distributions.IntDistribution(1, 3)
+
+
 def test_distributions_are_those_that_a_suggestion_asks_for() -> None:
     space = space_of(SPACE)
     study = optuna.create_study(sampler=build_sampler("random", space, 0))
     for _ in range(10):
         trial = study.ask()
         values = suggest(space, trial)
-        assert distributions(space, values) == trial.distributions
+        assert distributions_of_places(space, values) == trial.distributions
 
 
 def test_values_have_the_types_of_the_space_where_a_queued_point_has_others() -> None:
     space = space_of({"x": {"uniform": [0, 2]}, "y": {"grid": [1.0, 2.0]}})
     study = optuna.create_study()
-    study.enqueue_trial({"x": 1, "y": 2})
+    study.enqueue_trial({"x": 1, "y": 1})
     values = suggest(space, study.ask())
     assert {path: type(value) for path, value in values.items()} == {"x": float, "y": float}

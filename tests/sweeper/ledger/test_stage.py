@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
 from sweeper.ledger import Ledger, SearchStage, key_of
-from sweeper.ledger.samplers import suggest
+from sweeper.ledger.samplers import distributions
 from tests.sweeper.ledger.journals import cut_everywhere, drop_last_lines
 from tests.sweeper.ledgers import (
     BRANCHED,
@@ -81,6 +82,42 @@ def test_a_failed_and_a_stopped_trial_keep_their_reasons_and_count_as_done(
     assert not stage.wants_more()
 
 
+def test_a_stopped_trial_keeps_what_it_has_shown(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept(trials=1))
+    number, _ = start(stage)
+    stage.stop(number, "hopeless", [[[0.9, None], [0.5, 0.7]]], at_most=0.8)
+    [record] = Ledger(tmp_path).trial_records()
+    assert (record.state, record.R, record.metrics) == ("stopped", (), {})
+    assert record.shown == ([[0.9, None], [0.5, 0.7]],)
+    assert stage.study.trials[number].user_attrs["at_most"] == 0.8
+
+
+# What optuna-dashboard shows
+
+FIVE = [[0.9, None], [0.7, 0.8]]  # after the first task 0.9, after the second 0.75
+
+
+def test_the_dashboard_has_names_values_metrics_and_acc_after_each_task(tmp_path: Path) -> None:
+    stage = opened(tmp_path, swept({"tau": {"grid": [1e-3, 1, 1e-8]}}, sampler="tpe", trials=3))
+    number, values = start(stage)
+    stage.finish(number, {**outcome(0.75, -0.2), "R": [FIVE]})
+    trial = stage.study.trials[number]
+    assert stage.study.metric_names == ["acc"]
+    assert (trial.params, trial.value) == (values, 0.75)
+    assert trial.params["tau"] in (1e-3, 1, 1e-8)
+    assert (trial.user_attrs["acc"], trial.user_attrs["bwt"]) == (0.75, -0.2)
+    assert trial.intermediate_values == pytest.approx({1: 0.9, 2: 0.75})
+
+
+@pytest.mark.parametrize("objective", ["bwt", ["acc", "bwt"]])
+def test_intermediate_values_are_of_the_objective_or_there_are_none(
+    tmp_path: Path, objective: Any
+) -> None:
+    stage = opened(tmp_path, swept(FLOATS, objective=objective))
+    stage.finish(start(stage)[0], outcome(0.75))
+    assert stage.study.trials[0].intermediate_values == {}
+
+
 @pytest.mark.parametrize("metrics", [{"acc": float("nan")}, {"acc": float("inf")}, {"bwt": 1.0}])
 def test_an_objective_that_is_no_number_is_a_failure(
     tmp_path: Path, metrics: dict[str, float]
@@ -117,7 +154,7 @@ def test_several_objectives_are_told_to_the_sampler(tmp_path: Path) -> None:
 # Each configuration once
 
 
-@pytest.mark.parametrize("sampler", ["grid", "random", "tpe", "cmaes", "nsga2"])
+@pytest.mark.parametrize("sampler", ["grid", "random", "tpe", "cmaes", "nsga2", "gp", "auto"])
 @pytest.mark.parametrize("space", [GRID, BRANCHED], ids=["grid", "branched"])
 def test_a_finite_space_is_gone_through_exactly_once(
     tmp_path: Path, space: dict[str, Any], sampler: str
@@ -131,6 +168,19 @@ def test_a_sampler_that_has_narrowed_down_still_visits_the_rest(tmp_path: Path) 
     for number, values in started(stage):
         stage.finish(number, outcome(1.0 if values["a"] == 25 else 0.0))
     assert sorted(values["a"] for values in is_over(tmp_path)) == list(range(1, 26))
+
+
+def test_a_sampler_that_insists_on_a_point_is_given_the_nearest_one(tmp_path: Path) -> None:
+    """A Gaussian process told of one peak: what is tried lies around it, not first in the file."""
+    space = {path: {"grid": list(range(9))} for path in "ab"}
+    stage = opened(tmp_path, swept(space, sampler="gp", trials=30))
+    tried = []
+    for number, values in started(stage):
+        distance = abs(values["a"] - 6) + abs(values["b"] - 6)
+        stage.finish(number, outcome(1 - distance / 20))
+        tried.append(distance)
+    by_chance = 2 * sum(abs(place - 6) for place in range(9)) / 9
+    assert sum(tried[20:]) / 10 < 0.6 * by_chance
 
 
 def test_running_configurations_are_not_given_again(tmp_path: Path) -> None:
@@ -204,6 +254,34 @@ def test_a_first_point_has_one_key_however_its_numbers_are_written(
     stage.finish(number, outcome(0.5))
     again = opened(tmp_path, sweep)
     assert start(again)[1] != values
+
+
+# Journals of old
+
+
+def written_before(stage: SearchStage, point: Values) -> optuna.Trial:
+    """A trial as the journal got it when samplers were asked for the values themselves."""
+    stage.study.enqueue_trial(point)
+    trial = stage.study.ask()
+    trial.suggest_categorical("a", (1, 2, 3))
+    trial.suggest_categorical("b", ("x", "y"))
+    return trial
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "cmaes", "random", "grid"])
+def test_a_journal_from_before_grids_had_an_order_goes_on(tmp_path: Path, sampler: str) -> None:
+    sweep = swept(sampler=sampler)
+    stage = opened(tmp_path, sweep)
+    trial = written_before(stage, {"a": 3, "b": "y"})
+    trial.set_user_attr("outcome", outcome(0.5))
+    stage.study.tell(trial, 0.5)
+    written_before(stage, {"a": 1, "b": "x"})
+    again = opened(tmp_path, sweep)
+    assert start(again) == (1, {"a": 1, "b": "x"})
+    again.finish(1, outcome(0.4))
+    finish_all(again)
+    assert keys_of(is_over(tmp_path)) == all_keys(sweep)
+    assert states(tmp_path) == ["finished"] * 6
 
 
 # Ending before all trials are done
@@ -411,11 +489,12 @@ def test_a_point_that_waits_in_optuna_and_was_never_asked_for_does_no_harm(
 
 
 def ask_optuna(stage: SearchStage, point: Values) -> int:
-    """A point that was drawn, just before its driver dies without a look at it."""
-    stage.study.enqueue_trial(point)
-    trial = stage.study.ask()
-    suggest(stage.space, trial)
-    return trial.number
+    """A point that was drawn, as drivers have left it that died without a look at it."""
+    known = distributions(stage.space, point)
+    stage.study.add_trial(
+        create_trial(state=TrialState.RUNNING, params=point, distributions=known)
+    )
+    return len(stage.study.trials) - 1
 
 
 @pytest.mark.parametrize("is_finished", [True, False], ids=["finished", "running"])
