@@ -155,9 +155,9 @@ def _run_with_progress(
                 _print_selectivity(t, results, progress.console)
 
         results = run(config, on_task_end, on_epoch_end, checkpoints, first_tasks)
-    if first_tasks and first_tasks.taken:
-        saved = f"{first_tasks.seconds_saved:.1f} s of training saved"
-        text = f"Task 1 was trained before: {first_tasks.taken} ({saved})"
+    if first_tasks and first_tasks.name and first_tasks.is_taken:
+        saved = f"{first_tasks.seconds:.1f} s of training saved"
+        text = f"Task 1 was trained before: {first_tasks.folder / first_tasks.name} ({saved})"
         console.print(text, highlight=False, soft_wrap=True)
     return results
 

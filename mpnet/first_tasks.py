@@ -23,37 +23,48 @@ class FirstTasks:
     Several runs may use a folder at once. A file that is not whole is trained again.
 
     Attributes:
-        taken: the file that the last run started from; None if it trained its first task itself.
-        seconds_saved: what training it had taken.
+        name: of the file of the last run's first task; None if it shares none.
+        is_taken: whether that run started behind it, instead of training it.
+        seconds: that training it took, whoever did.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.taken: Path | None = None
-        self.seconds_saved = 0.0
+        self.name: str | None = None
+        self.is_taken = False
+        self.seconds = 0.0
 
     def load(self, identity: str) -> State | None:
         """The state after this first task, if it is there and whole."""
-        path = self._path(identity)
-        try:
-            digest, _, content = path.read_bytes().partition(b"\n")
-        except FileNotFoundError:
-            return None
-        if digest != _digest(content):
+        self.name = _name(identity)
+        digest, _, content = (self.read(self.name) or b"").partition(b"\n")
+        self.is_taken = digest == _digest(content)
+        if not self.is_taken:
             return None
         state: State = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-        self.taken, self.seconds_saved = path, state["seconds"]
+        self.seconds = state["seconds"]
         return state
 
     def save(self, identity: str, state: State) -> None:
         """Keep the state after this first task, all or nothing."""
+        self.name, self.is_taken, self.seconds = _name(identity), False, state["seconds"]
         buffer = io.BytesIO()
         torch.save(state, buffer)
         content = buffer.getvalue()
-        replace_file(self._path(identity), _digest(content) + b"\n" + content)
+        self.write(self.name, _digest(content) + b"\n" + content)
 
-    def _path(self, identity: str) -> Path:
-        return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:20]}.pt"
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is none."""
+        path = self.folder / name
+        return path.read_bytes() if path.exists() else None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Leave a file, all or nothing."""
+        replace_file(self.folder / name, content)
+
+
+def _name(identity: str) -> str:
+    return f"{hashlib.sha256(identity.encode()).hexdigest()[:20]}.pt"
 
 
 def _digest(content: bytes) -> bytes:

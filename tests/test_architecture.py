@@ -23,7 +23,10 @@ ALLOWED = {
     "optuna": ["sweeper/ledger/", "sweeper/report/studies.py"],  # its plots, in memory
     "mlflow": ["sweeper/tracking/"],
     "plotly": ["sweeper/report/"],
-    "matplotlib": ["mpnet/analysis/", "mpnet/pictures.py", "sweeper/report/forest.py"],
+    "matplotlib": [
+        *("mpnet/analysis/", "mpnet/pictures.py"),
+        *("sweeper/report/forest.py", "sweeper/report/tree.py"),
+    ],
     "pandas": ["sweeper/recorded.py"],
 }
 

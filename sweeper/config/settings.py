@@ -48,6 +48,8 @@ class SweepSettings(_Block):
         retries: of a trial that crashed (a diverging one would diverge again).
         checkpoint_epochs: a running trial is saved every so many epochs of a task.
         checkpoint_minutes: a running trial is saved after this much time, whatever its epoch.
+        share_tasks: whether a first task that several trials have in common is trained once.
+        keep_tasks: whether shared first tasks are kept when no sweep of the launch needs them.
         keep_runs: which finished runs leave their weights below the storage: those on the "test"
             sets, "all", or "none".
         storage: folder or URI for checkpoints that all nodes see; by default the output folder.
@@ -70,6 +72,8 @@ class SweepSettings(_Block):
     retries: Annotated[int, Ge(0)] = 2
     checkpoint_epochs: Annotated[int, Ge(0)] = 10
     checkpoint_minutes: Annotated[float, Gt(0)] = 10.0
+    share_tasks: bool = True
+    keep_tasks: bool = False
     keep_runs: Literal["none", "test", "all"] = "test"
     storage: str | None = None
     tracking_uri: str | None = None

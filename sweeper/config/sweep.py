@@ -137,11 +137,16 @@ def difference(old: Sweep, new: Sweep) -> str:
     return "\n".join(lines)
 
 
+_FREE = (  # none of them changes what a trial comes to
+    *("trials", "hours", "patience", "concurrency", "resources", "retries"),
+    *("share_tasks", "keep_tasks", "keep_runs"),
+)
+
+
 def _without_budget(sweep: Sweep) -> dict[str, Any]:
     """What must stay the same: the test reruns and the length of the sweep may change."""
     settings = {**(sweep.blocks.get("sweep") or {})}
-    free = ("trials", "hours", "patience", "concurrency", "resources", "retries", "keep_runs")
-    kept = {key: value for key, value in settings.items() if key not in free}
+    kept = {key: value for key, value in settings.items() if key not in _FREE}
     return {"run": sweep.run, "space": sweep.blocks.get("space"), "sweep": kept}
 
 

@@ -1,14 +1,16 @@
 """One sweep at work in the queue: what it gives next, what came of it, its way to the report."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sweeper import tracking
+from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
 from sweeper.driver import binding
 from sweeper.driver.bounding import Bounding, matrices_of
 from sweeper.driver.preparation import PreparedSweep
+from sweeper.driver.sharing import Claims, spread
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import (
     AnyAssignment,
@@ -48,6 +50,7 @@ class ActiveSweep:
         command: as typed.
         is_select_only: no search, only the reruns.
         say: for what a person should know, a line at a time.
+        claims: the first tasks in training, of the whole queue.
     """
 
     def __init__(
@@ -58,9 +61,11 @@ class ActiveSweep:
         command: str = "",
         is_select_only: bool = False,
         say: Say = _ignored,
+        claims: Claims | None = None,
     ) -> None:
         self.place, self.prepared, self.most_at_once = place, prepared, most_at_once
         self.command, self.is_select_only, self.say = command, is_select_only, say
+        self.claims = claims or Claims()
         self.stage: SearchStage | RerunStage | None = None
         self.tracking: Tracking | None = None
         self.is_open = self.is_over = self.has_reruns = False
@@ -102,7 +107,8 @@ class ActiveSweep:
         """How long its longest rerun may take, by the trials that were chosen; 0 before that."""
         if not isinstance(self.stage, RerunStage):
             return 0.0
-        longest = max(self.chosen[one.configuration].seconds for one in self.stage.wanted)
+        chosen = [self.chosen[one.configuration] for one in self.stage.wanted]
+        longest = max(trial.seconds_alone for trial in chosen)
         return longest / self.sweep.settings.repeats
 
     # What is to be done
@@ -116,12 +122,30 @@ class ActiveSweep:
             if self.most_at_once is not None and self.n_running >= self.most_at_once:
                 return None
             with self.ledger.together():
-                if asked := self.stage.ask():
+                if asked := self.stage.ask(self._is_ready):
                     return self._assigned(asked)
-            if self.n_running:
+            if self.n_running or self.stage.wants_more():  # perhaps all of it has to wait
                 return None
             self._advance()
         return None
+
+    def _is_ready(self, what: Values | Rerun) -> bool:
+        """Whether nobody trains its first task at present."""
+        return self.claims.is_free(self._first_tasks(what))
+
+    def _first_tasks(self, what: Values | Rerun) -> tuple[str, ...]:
+        """The first tasks of a trial or rerun, as far as they are shared, by their place."""
+        place = self.prepared.opened.first_tasks
+        if place is None:
+            return ()
+        if isinstance(what, Rerun):
+            found = binding.first_tasks(self._resolved(what), [what.seed])
+        else:
+            found = binding.first_tasks_of(self.sweep, what)
+        return tuple(f"{place} {one}" for one in found)
+
+    def _spread(self, points: Iterable[Values]) -> Iterable[Values]:
+        return spread(points, self._first_tasks)
 
     @property
     def is_out_of_time(self) -> bool:
@@ -141,7 +165,7 @@ class ActiveSweep:
             return
         hours = self.sweep.settings.hours
         self.deadline = time.time() + 3600 * hours if hours else float("inf")
-        self.stage = self.ledger.search(self.sweep)
+        self.stage = self.ledger.search(self.sweep, self._spread)
         self.stage.settle()
         if self.sweep.settings.scheduler == "bound":
             self.bounding = Bounding(self.sweep, self.ledger.trial_records())
@@ -231,7 +255,7 @@ class ActiveSweep:
         assert self.stage is not None
         run: Mapping[str, Any] = self.stage.record(asked.number).run
         if not run:
-            run = self._resolved(asked)
+            run = self._resolved(asked.what)
             self.stage.note_run(asked.number, run)
         shared: dict[str, Any] = {
             "sweep": self.place,
@@ -241,22 +265,27 @@ class ActiveSweep:
             "run": run,
             "surroundings": self._surroundings(),
         }
+        assignment: AnyAssignment
         if isinstance(asked.what, Rerun):
-            return RerunAssignment(**shared, seeds=(asked.what.seed,), rerun=asked.what)
-        seeds = binding.search_seeds(run, self.sweep.settings.repeats)
-        return TrialAssignment(**shared, seeds=seeds, values=asked.what)
+            assignment = RerunAssignment(**shared, seeds=(asked.what.seed,), rerun=asked.what)
+        else:
+            seeds = binding.search_seeds(run, self.sweep.settings.repeats)
+            assignment = TrialAssignment(**shared, seeds=seeds, values=asked.what)
+        self.claims.claim(assignment, self._first_tasks(asked.what))
+        return assignment
 
-    def _resolved(self, asked: Asked[Any]) -> dict[str, Any]:
+    def _resolved(self, what: Values | Rerun) -> dict[str, Any]:
         """The run as it will be, every default filled in."""
         device = "cuda" if self.prepared.share.gpu else "cpu"
-        if isinstance(asked.what, Rerun):
-            return binding.rerun_run(self.chosen[asked.what.configuration], asked.what, device)
-        return binding.trial_run(self.sweep, asked.what, device)
+        if isinstance(what, Rerun):
+            return binding.rerun_run(self.chosen[what.configuration], what, device)
+        return binding.trial_run(self.sweep, what, device)
 
     def _surroundings(self) -> Surroundings:
         settings = self.sweep.settings
         return Surroundings(
             storage=self.prepared.opened.storage,
+            first_tasks=self.prepared.opened.first_tasks,
             tracking=self.tracking,
             checkpoint_epochs=settings.checkpoint_epochs,
             checkpoint_minutes=settings.checkpoint_minutes,
@@ -269,6 +298,11 @@ class ActiveSweep:
 
     # What came of it
 
+    def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
+        """A trial says how far it is: nobody has to wait for a first task that is over."""
+        if self.claims.has_any(assignment):
+            self.claims.trained(assignment, len(matrices_of(metrics)))
+
     def is_hopeless(self, assignment: AnyAssignment, reported: Mapping[str, Any]) -> bool:
         """Whether a trial that says how far it is cannot come among the best any more."""
         if self.bounding is None or not isinstance(assignment, TrialAssignment):
@@ -277,6 +311,7 @@ class ActiveSweep:
 
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         """Write down how a trial ended; gives what is known of it then."""
+        self.claims.release(assignment)
         with self.ledger.together():
             record = self._written(assignment, outcome)
         if self.bounding is not None and isinstance(record, TrialRecord):

@@ -55,6 +55,20 @@ def rerun_run(chosen: TrialRecord, rerun: Rerun, device: str) -> dict[str, Any]:
     return again
 
 
+def first_tasks(run: Mapping[str, Any], seeds: Sequence[int]) -> tuple[str, ...]:
+    """What names the first task of each seed of a run; nothing where it is not shared."""
+    configuration = parse_run(run)
+    found = [configuration.model_copy(update={"seed": s}).first_task_identity() for s in seeds]
+    return tuple(one for one in found if one is not None)
+
+
+def first_tasks_of(sweep: Sweep, values: Values) -> tuple[str, ...]:
+    """What names the first tasks of a trial; nothing where they are not shared."""
+    run = with_values(sweep.run, values)
+    seed = int(run.get("seed", 0))
+    return first_tasks(run, range(seed, seed + sweep.settings.repeats))
+
+
 def search_seeds(run: Mapping[str, Any], repeats: int) -> tuple[int, ...]:
     """The seeds of a trial: the run's own, and those that follow it."""
     return tuple(range(run["seed"], run["seed"] + repeats))
@@ -96,7 +110,7 @@ def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
     """What is wrong with the data of every benchmark, each read once, as a trial will read it."""
     for configuration in {_benchmark(c): c for c in configurations}.values():
         try:
-            _n_tasks(configuration)
+            n_tasks(configuration)
         except (ConfigError, DataMissing) as error:
             yield str(error)
 
@@ -105,8 +119,8 @@ def _benchmark(configuration: RunConfig) -> str:
     return configuration.model_dump_json(include={"benchmark", "data_root"})
 
 
-def _n_tasks(configuration: RunConfig) -> int:
-    """Reads the data of a benchmark, once in a process."""
+def n_tasks(configuration: RunConfig) -> int:
+    """The tasks of a benchmark; its data are read, once in a process."""
     key = _benchmark(configuration)
     if key not in _N_TASKS:
         _N_TASKS[key] = len(configuration.build_stream())
@@ -130,7 +144,7 @@ def n_gpus() -> int:
 
 def n_steps(configuration: RunConfig) -> int:
     """Epochs over all tasks."""
-    return configuration.training.epochs * _n_tasks(configuration)
+    return configuration.training.epochs * n_tasks(configuration)
 
 
 def expected_cost(configuration: RunConfig, n_threads: int, spend: float) -> float:

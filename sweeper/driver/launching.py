@@ -22,7 +22,9 @@ from sweeper.driver.preparation import (
     opened_sweeps,
     prepare,
 )
+from sweeper.driver.sharing import Claims
 from sweeper.driver.sweep_queue import SweepQueue
+from sweeper.driver.tidying import Tidying
 from sweeper.driver.view import View
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
@@ -130,11 +132,13 @@ class _Launch:
         self.is_queue = len(prepared) > 1
         self.clerk = ThreadPoolExecutor(1)  # writes reports while others still search
         self.closing: dict[int, Future[Closed]] = {}
+        self.claims = Claims()
 
     def run(self, n_done: int) -> int:
         """Plan while Ray starts, run, wait for the reports; gives the exit code."""
         dispatch, trial, plans = self._started(n_done)
         actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
+        self.tidying = Tidying(actives)
         with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
             queue = SweepQueue(actives, self._devices(), view, self._on_over)
             dispatch.run_queue(queue, trial.run_trial, self._n_devices())
@@ -158,6 +162,7 @@ class _Launch:
             self.options.command,
             self.options.select_only,
             self._say,
+            self.claims,
         )
 
     def _say(self, text: str) -> None:
@@ -178,6 +183,8 @@ class _Launch:
 
     def _closed(self, active: ActiveSweep) -> Closed:
         closed = close(active)
+        if removed := self.tidying.over(active):
+            print_lines(self.console, [removed])
         if self.is_queue:
             warnings = protection_warnings(closed.facts.best_protected)
             print_lines(self.console, [headline(closed.facts), *warnings])

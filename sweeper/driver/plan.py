@@ -10,6 +10,7 @@ from rich.text import Text
 from sweeper.config.sweep import Sweep
 from sweeper.driver import binding
 from sweeper.driver.preparation import PreparedSweep
+from sweeper.driver.sharing import Saving, expected_saving
 from sweeper.results.ranking import finished
 from sweeper.results.records import FINAL_STATES, TrialRecord
 from sweeper.results.texts import NOTHING, counted, duration
@@ -27,6 +28,7 @@ class Plan:
         source: where that figure comes from.
         at_once: trials side by side.
         where: the machine or the address of a cluster.
+        saving: what sharing first tasks saves; None where nothing is shared.
     """
 
     prepared: PreparedSweep
@@ -35,6 +37,7 @@ class Plan:
     source: str
     at_once: int
     where: str
+    saving: Saving | None = None
 
     @property
     def sweep(self) -> Sweep:
@@ -45,12 +48,17 @@ class Plan:
     def device_seconds(self) -> float:
         """The device time of all trials and reruns together."""
         rerun_seconds = self.seconds / self.sweep.settings.repeats
-        return self.left * self.seconds + self.sweep.n_reruns * rerun_seconds
+        return self.left * self.trial_seconds + self.sweep.n_reruns * rerun_seconds
+
+    @property
+    def trial_seconds(self) -> float:
+        """The device time of a trial on average, its part of the first tasks included."""
+        return self.seconds / (self.saving.factor if self.saving else 1.0)
 
     @property
     def wall_seconds(self) -> float:
         """The time from now, if all trials take the same and nothing else runs."""
-        waves = -(-self.left // self.at_once) * self.seconds
+        waves = -(-self.left // self.at_once) * self.trial_seconds
         again = -(-self.sweep.n_reruns // self.at_once) * self.seconds
         return waves + again / self.sweep.settings.repeats
 
@@ -86,12 +94,18 @@ def plan_of(prepared: PreparedSweep, n_sweeps: int, where: str, spend: float) ->
         source=source,
         at_once=most_at_once(prepared, n_sweeps) or prepared.share.at_once,
         where=where,
+        saving=_saving(prepared),
     )
+
+
+def _saving(prepared: PreparedSweep) -> Saving | None:
+    n_tasks = max(map(binding.n_tasks, prepared.configurations), default=0)
+    return expected_saving(prepared.sweep, n_tasks) if n_tasks > 1 else None
 
 
 def _cost(prepared: PreparedSweep, done: Sequence[TrialRecord], spend: float) -> tuple[float, str]:
     if done:
-        seconds = sum(record.seconds for record in done) / len(done)
+        seconds = sum(record.seconds_alone for record in done) / len(done)
         return seconds, f"mean of {counted(len(done), 'finished trial')}"
     n_threads = prepared.share.n_threads
     seconds = binding.expected_cost(prepared.configurations[0], n_threads, spend)
@@ -111,6 +125,8 @@ def plan_table(plan: Plan) -> Table:
     given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs, on {plan.where}"
     by = f"{sweep.n_trials} by {sweep.sampler.name}{why}"
     table.add_row("trials", Text(f"{by}{begun}{seeds}, on validation data"))
+    if plan.saving:
+        table.add_row("sharing saves", plan.saving.text)
     table.add_row("then", _rerun_text(sweep))
     table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{counted(plan.at_once, 'trial')} at once, each with {given}")

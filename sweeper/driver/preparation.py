@@ -47,10 +47,15 @@ class Options:
 
 @dataclass(frozen=True)
 class OpenedSweep:
-    """A sweep and its ledger, which is opened once and handed on."""
+    """A sweep and its ledger, which is opened once and handed on.
+
+    Args:
+        launch_folder: for the files of all sweeps of a launch; by default this one's alone.
+    """
 
     sweep: Sweep
     ledger: Ledger
+    launch_folder: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,6 +71,15 @@ class OpenedSweep:
     def storage(self) -> str:
         """The folder or URI for what trials save; by default in the output folder."""
         return storage.storage_of(self.sweep.settings.storage, self.folder)
+
+    @property
+    def first_tasks(self) -> str | None:
+        """The folder or URI of the first tasks that are shared; None if they are not."""
+        settings = self.sweep.settings
+        if not settings.share_tasks:
+            return None
+        root = settings.storage or str(self.launch_folder or self.folder)
+        return storage.below(root, "first_tasks")
 
     @property
     def is_finished(self) -> bool:
@@ -120,7 +134,8 @@ def opened_sweeps(sweeps: Sequence[Sweep], options: Options) -> list[OpenedSweep
     """Each sweep with its ledger, which is read here and nowhere else."""
     folder = options.folder.resolve()
     places = [folder / sweep.name if options.is_folder else folder for sweep in sweeps]
-    return [OpenedSweep(s, Ledger(place)) for s, place in zip(sweeps, places, strict=True)]
+    pairs = zip(sweeps, places, strict=True)
+    return [OpenedSweep(sweep, Ledger(place), folder) for sweep, place in pairs]
 
 
 def check_begun(every: Sequence[OpenedSweep], options: Options) -> None:

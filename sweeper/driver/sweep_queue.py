@@ -99,6 +99,7 @@ class SweepQueue:
 
     def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
         """A worker says how far it is."""
+        self.sweeps[assignment.sweep].reported(assignment, metrics)
         self.listener.reported(assignment, metrics)
 
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> None:

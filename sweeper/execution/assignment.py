@@ -18,6 +18,7 @@ class Surroundings:
 
     Args:
         storage: folder or URI below which trials save.
+        first_tasks: folder or URI of the first tasks that trials share; None if they do not.
         tracking: MLflow, or None for no record.
         checkpoint_epochs: a trial saves every so many epochs of a task.
         checkpoint_minutes: a trial saves after this much time, whatever its epoch.
@@ -29,6 +30,7 @@ class Surroundings:
     """
 
     storage: str
+    first_tasks: str | None = None
     tracking: Tracking | None = None
     checkpoint_epochs: int = 10
     checkpoint_minutes: float = 10.0

@@ -42,6 +42,7 @@ class Recorder:
         self._subject = subject
         is_tracked = subject.assignment.surroundings.tracking is not None
         self._log = _opened(subject, pending) if is_tracked else None
+        self._tags: dict[str, str] = {}  # that are known only at the end
 
     @property
     def pending(self) -> list[Event]:
@@ -62,6 +63,9 @@ class Recorder:
         """Log what all seeds came to, with all that it takes to run them again."""
         n_tasks, seeds = len(outcome["R"][0]), outcome["seeds"]
         last = {**outcome["metrics"], "seconds": outcome["seconds"]}
+        if shared := outcome.get("first_tasks"):
+            last["seconds_saved"] = sum(one["seconds"] for one in shared if one["is_taken"])
+            self._tags["sweeper.first_task"] = ", ".join(map(_origin_text, shared))
         self.task(last, n_tasks * len(seeds) + 1)
         if self._log is not None:
             for path, content in self._files(seeds, outcome["R"]).items():
@@ -70,8 +74,8 @@ class Recorder:
     def close(self, status: str, reason: str = "") -> None:
         """End the run: its trial is over, for the time being at least."""
         if self._log is not None:
-            tags = {"sweeper.reason": reason[:_LONGEST_REASON]} if reason else {}
-            self._log.close(status, tags)
+            why = {"sweeper.reason": reason[:_LONGEST_REASON]} if reason else {}
+            self._log.close(status, {**self._tags, **why})
 
     def _metrics(self, prefix: str, values: Mapping[str, float], step: int) -> None:
         if self._log is not None:
@@ -122,6 +126,10 @@ def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
         tags,
         pending,
     )
+
+
+def _origin_text(origin: Mapping[str, Any]) -> str:
+    return f"{origin['name']} ({'taken over' if origin['is_taken'] else 'trained here'})"
 
 
 def _run_name(configuration: RunConfig, values: Values) -> str:

@@ -110,6 +110,49 @@ def forget(storage: str, key: str) -> None:
         files.delete_dir(path)
 
 
+def read_file(place: str, name: str) -> bytes | None:
+    """The content of a file below a folder or URI; None if there is none."""
+    files, root = _open(place)
+    try:
+        with files.open_input_stream(f"{root}/{name}") as stream:
+            return bytes(stream.read())
+    except FileNotFoundError:
+        return None
+
+
+def write_file(place: str, name: str, content: bytes) -> None:
+    """Leave a file below a folder or URI; whoever reads it meanwhile sees all of it or none."""
+    files, root = _open(place)
+    files.create_dir(root, recursive=True)
+    part = f"{root}/{name}.{uuid.uuid4().hex}.part"
+    with files.open_output_stream(part) as stream:
+        stream.write(content)
+    files.move(part, f"{root}/{name}")
+
+
+def n_bytes(place: str) -> int:
+    """The size of all files of a folder; 0 if there is none."""
+    files, root = _open(place)
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    return sum(file.size or 0 for file in found)
+
+
+def delete_folder(place: str) -> None:
+    """Remove a folder with all its files, if it is there."""
+    files, root = _open(place)
+    if files.get_file_info(root).type == fs.FileType.Directory:
+        files.delete_dir(root)
+
+
+def delete_file(place: str, name: str) -> int:
+    """Remove a file below a folder or URI, if it is there; gives its size."""
+    files, root = _open(place)
+    found = files.get_file_info(f"{root}/{name}")
+    if found.type == fs.FileType.File:
+        files.delete_file(found.path)
+    return found.size or 0
+
+
 def copy_folder(source: str, target: str) -> None:
     """Copy a folder here or elsewhere to another place, over what may be there."""
     (files, start), (others, end) = _open(source), _open(target)

@@ -30,6 +30,7 @@ with importing():  # PyTorch and Tune: every new worker waits for them
     from sweeper.execution.assignment import AnyAssignment
     from sweeper.execution.recording import Recorder, Subject
     from sweeper.execution.scratch import scratch_folder
+    from sweeper.execution.shared_tasks import SharedTasks
     from sweeper.execution.storage import (
         MEMORY,
         below,
@@ -55,6 +56,7 @@ class _Memory:
     def __init__(self) -> None:
         self.finished: list[dict[str, Any]] = []  # one outcome per seed
         self.curve: list[list[float]] = []  # of the seed in training
+        self.origin: dict[str, Any] | None = None  # of its first task
         self.latest: dict[str, Any] = {"score": 0.0, "acc": 0.0, "bwt": 0.0, "step": 0, "task": 0}
         self.seconds = 0.0
         self.pending: list[Any] = []  # what MLflow has not got yet
@@ -67,7 +69,7 @@ class _Memory:
     def read(self, folder: Path) -> None:
         """Take up what was written."""
         content = json.loads((folder / MEMORY).read_text())
-        vars(self).update({name: content[name] for name in vars(self)})
+        vars(self).update({name: content[name] for name in vars(self) if name in content})
 
 
 class _Checkpoints(Checkpoints):
@@ -95,6 +97,8 @@ class _Trial:
     def __init__(self, assignment: AnyAssignment, folder: Path) -> None:
         self.assignment, self.folder = assignment, folder
         self.place, self.n_saved = below(assignment.storage, assignment.folder), 0
+        shared = assignment.surroundings.first_tasks
+        self.first_tasks = None if shared is None else SharedTasks(shared)
         self.memory = self._recalled()
         self.start, self.reported_at = time.monotonic() - self.memory.seconds, -math.inf
         resources = tune.get_context().get_trial_resources().required_resources
@@ -157,7 +161,9 @@ class _Trial:
 
     def _run_seed(self, configuration: RunConfig) -> None:
         checkpoints = _Checkpoints(self)
-        results = run(configuration, self._on_task_end, self._on_epoch_end, checkpoints)
+        results = run(
+            configuration, self._on_task_end, self._on_epoch_end, checkpoints, self.first_tasks
+        )
         metrics = {k: v for k, v in summary_line(results).items() if k != "R"}
         curve = self.memory.curve
         outcome = {
@@ -166,9 +172,10 @@ class _Trial:
             "R": as_lists(results.R),
             "curve": curve[:: math.ceil(len(curve) / _CURVE_POINTS)],
             "selectivity": selectivity_by_task(results),
+            "origin": self.memory.origin,
         }
         self.memory.finished.append(outcome)
-        self.memory.curve = []
+        self.memory.curve, self.memory.origin = [], None
         self._keep(configuration, results)
         checkpoints.delete()
         if len(self.memory.finished) < len(self.configurations):
@@ -199,6 +206,8 @@ class _Trial:
 
     def _on_task_end(self, t: int, results: Results) -> None:
         R = results.R[: t + 1, : t + 1]
+        if t == 0 and self.first_tasks is not None:
+            self.memory.origin = self.first_tasks.origin
         reached = {"acc": float(acc(R)), "bwt": float(bwt(R))}
         matrices = [*(seed["R"] for seed in self.memory.finished), as_lists(R)]
         # As text, which Tune hands on as it is.
@@ -228,6 +237,7 @@ class _Trial:
             "R": [seed["R"] for seed in seeds],
             "curves": [seed["curve"] for seed in seeds],
             "selectivity": [seed.get("selectivity", []) for seed in seeds],
+            "first_tasks": [seed["origin"] for seed in seeds if seed.get("origin")],
             "versions": environment(),
             "seconds": time.monotonic() - self.start,
         }

@@ -67,7 +67,7 @@ def rerun_record(trial: FrozenTrial) -> RerunRecord:
 
 def _common(trial: FrozenTrial) -> dict[str, Any]:
     outcome = trial.user_attrs.get(OUTCOME, {})
-    by_seed = ("seeds", "R", "curves", "selectivity")
+    by_seed = ("seeds", "R", "curves", "selectivity", "first_tasks")
     # Written before the end, and without a meaning if its driver died between the two.
     has_reason = trial.state in (TrialState.FAIL, TrialState.PRUNED)
     return {

@@ -23,7 +23,7 @@ from sweeper.ledger.entries import WARM_START, is_own, rerun_record, trial_recor
 from sweeper.ledger.journal import JournalFile
 from sweeper.ledger.reruns import RerunStage
 from sweeper.ledger.samplers import build_sampler, distributions
-from sweeper.ledger.search import SearchStage
+from sweeper.ledger.search import Order, SearchStage, as_given
 from sweeper.results.facts import Facts, facts_of
 from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 
@@ -115,14 +115,19 @@ class Ledger:
 
     # Its two stages
 
-    def search(self, sweep: Sweep) -> SearchStage:
-        """The search, to be worked on or to be counted; nothing is written by opening it."""
+    def search(self, sweep: Sweep, order: Order = as_given) -> SearchStage:
+        """The search, to be worked on or to be counted; nothing is written by opening it.
+
+        Args:
+            sweep: what is asked for.
+            order: in which the points of a grid are tried; by default that of the file.
+        """
         study = self._load(_SEARCH)
         # The same seed on a study that has trials would draw the same points again.
         seed = sweep.settings.seed + len(study.get_trials(deepcopy=False))
         sampler = build_sampler(sweep.sampler.name, sweep.space, seed)
         adviser = Adviser(sampler, sweep.space, len(sweep.objective))
-        return SearchStage(study, self._storage, sweep, adviser)
+        return SearchStage(study, self._storage, sweep, adviser, order)
 
     def reruns(self, wanted: Sequence[Rerun]) -> RerunStage:
         """The reruns on the test sets, to be worked on."""

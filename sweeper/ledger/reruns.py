@@ -1,6 +1,6 @@
 """The reruns of a sweep's best configurations on the test sets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import optuna
 from optuna.distributions import IntDistribution
@@ -25,8 +25,11 @@ class RerunStage(Stage[Rerun]):
         asked = {key_of_rerun(rerun) for rerun in self.wanted}
         return len(asked | self._over | {*self._running.values(), *self._begun.values()})
 
-    def _new(self) -> Asked[Rerun] | None:
-        rerun = next(one for one in self.wanted if not self._is_tried(key_of_rerun(one)))
+    def _new(self, is_ready: Callable[[Rerun], bool]) -> Asked[Rerun] | None:
+        untried = (one for one in self.wanted if not self._is_tried(key_of_rerun(one)))
+        rerun = next(filter(is_ready, untried), None)
+        if rerun is None:
+            return None
         trial = optuna.create_trial(
             state=TrialState.RUNNING,
             params=rerun.fields,

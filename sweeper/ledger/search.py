@@ -1,6 +1,10 @@
-"""The search of a sweep: what is tried next, every configuration once."""
+"""The search of a sweep: what is tried next, every configuration once.
 
-from collections.abc import Iterator, Mapping, Sequence
+A point that cannot run yet waits here, unwritten, while another one is given out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from random import Random
 from typing import Any
@@ -11,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
-from sweeper.ledger.adviser import Adviser
+from sweeper.ledger.adviser import Adviser, Draw
 from sweeper.ledger.entries import SAMPLER, key_of, trial_record, values_of
 from sweeper.ledger.samplers import distributions
 from sweeper.ledger.stage import Asked, Stage
@@ -20,22 +24,58 @@ from sweeper.results.records import TrialRecord
 _MOST_DUPLICATES = 20  # in a row, before the nearest untried point is taken instead
 _MOST_OF_GP = 1  # it would answer alike, and takes a second for it
 _MOST_COMPARED = 2000  # points, in the search for the nearest one
+_MOST_WAITING = {True: 64, False: 4}  # planned points; a sampler would draw more knowing nothing
 _KNOWN_TO_A_SAMPLER = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
 
 
+def as_given(points: Iterable[Values]) -> Iterable[Values]:
+    """The order of the file."""
+    return points
+
+
+Order = Callable[[Iterable[Values]], Iterable[Values]]
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What may be tried next: a planned one, or what a sampler has drawn."""
+
+    values: Values
+    draw: Draw | None = None
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether no sampler was asked."""
+        return self.draw is None
+
+
 class SearchStage(Stage[Values]):
-    """The search on validation data: points to begin with, a grid, or what a sampler draws."""
+    """The search on validation data: points to begin with, a grid, or what a sampler draws.
+
+    Args:
+        study: that holds its trials.
+        storage: the journal that it is in.
+        sweep: what is asked for.
+        adviser: the sampler.
+        order: in which the points of a grid are tried.
+    """
 
     def __init__(
-        self, study: optuna.Study, storage: BaseStorage, sweep: Sweep, adviser: Adviser
+        self,
+        study: optuna.Study,
+        storage: BaseStorage,
+        sweep: Sweep,
+        adviser: Adviser,
+        order: Order = as_given,
     ) -> None:
         super().__init__(study, storage, sweep.objective)
         self.sweep, self.space = sweep, sweep.space
         self._n_trials, self._n_duplicates = sweep.n_trials, 0
-        grid = sweep.space.points() if sweep.sampler.name == "grid" else ()
+        grid = order(sweep.space.points()) if sweep.sampler.name == "grid" else ()
         self._planned: Iterator[Values] = chain(map(sweep.space.typed, sweep.settings.first), grid)
         self._most_duplicates = _MOST_OF_GP if sweep.sampler.name == "gp" else _MOST_DUPLICATES
         self._adviser = adviser
+        self._waiting: list[_Point] = []
         for trial in study.get_trials(deepcopy=False, states=_KNOWN_TO_A_SAMPLER):
             if self._is_whole(trial):
                 adviser.take_up(trial)
@@ -51,24 +91,54 @@ class SearchStage(Stage[Values]):
             return False
         return max(self._values[-patience:]) <= max(self._values[:-patience])
 
-    def _new(self) -> Asked[Values] | None:
+    def _new(self, is_ready: Callable[[Values], bool]) -> Asked[Values] | None:
+        """What has waited longest and can run now, or else a new point."""
+        for point in self._waiting:
+            if is_ready(point.values):
+                self._waiting.remove(point)
+                return self._given(point)
+        while self._n_to_find:
+            point = self._next_point()
+            if is_ready(point.values):
+                return self._given(point)
+            self._waiting.append(point)
+            if len(self._waiting) >= _MOST_WAITING[point.is_planned]:
+                return None
+        return None
+
+    @property
+    def _n_to_find(self) -> int:
+        """How many points nobody has thought of yet."""
+        known = self.n_running + len(self._begun) + len(self._waiting)
+        return max(0, self.n_left - known)
+
+    def _given(self, point: _Point) -> Asked[Values]:
+        if point.draw is None:
+            asked = self._written(point.values)
+            self._adviser.take_up(self._trial(asked.number))
+        else:
+            asked = self._written(point.values, point.draw.notes)
+            self._adviser.accept(point.draw, asked.number)
+        return asked
+
+    def _next_point(self) -> _Point:
         """A planned point, or one of the sampler's; a point is tried once."""
         while True:
             planned = next((p for p in self._planned if not self._is_tried(key_of(p))), None)
             if planned is not None:
-                asked = self._written(planned)
-                self._adviser.take_up(self._trial(asked.number))
-                return asked
+                return _Point(planned)
             draw = self._adviser.draw()
             if not self._is_tried(key_of(draw.values)):
                 self._n_duplicates = 0
-                asked = self._written(draw.values, draw.notes)
-                self._adviser.accept(draw, asked.number)
-                return asked
+                return _Point(draw.values, draw)
             self._adviser.reject(draw)
             self._n_duplicates += 1
             if self._n_duplicates >= self._most_duplicates:
                 self._planned = iter([self._nearest_untried(draw.values)])
+
+    def _is_tried(self, key: str) -> bool:
+        is_waiting = any(key == key_of(point.values) for point in self._waiting)
+        return is_waiting or super()._is_tried(key)
 
     def _written(self, values: Values, notes: Mapping[str, Any] | None = None) -> Asked[Values]:
         trial = optuna.create_trial(

@@ -6,7 +6,7 @@ finds its checkpoint by the key of its values.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -50,6 +50,11 @@ class Asked(Generic[What]):
     key: str
     attempt: int
     what: What
+
+
+def _always(what: object) -> bool:
+    """Nothing has to wait."""
+    return True
 
 
 class Stage(ABC, Generic[What]):
@@ -128,13 +133,18 @@ class Stage(ABC, Generic[What]):
         """Whether something is to be started beside what is running."""
         return not self.is_closed and self.n_left > self.n_running
 
-    def ask(self) -> Asked[What] | None:
-        """What is to be run next, if anything."""
+    def ask(self, is_ready: Callable[[What], bool] = _always) -> Asked[What] | None:
+        """What is to be run next, if anything.
+
+        Args:
+            is_ready: whether something can run now; if not, something else is tried before it.
+        """
         if not self.wants_more():
             return None
-        if self._begun:
-            return self._again(next(iter(self._begun)))
-        return self._new()
+        for number in self._begun:
+            if is_ready(self._what(self._trial(number))):
+                return self._again(number)
+        return self._new(is_ready) if self.n_left > self.n_running + len(self._begun) else None
 
     def _again(self, number: int) -> Asked[What]:
         trial = self._trial(number)
@@ -230,8 +240,8 @@ class Stage(ABC, Generic[What]):
     # The two kinds
 
     @abstractmethod
-    def _new(self) -> Asked[What] | None:
-        """Something that was not begun before."""
+    def _new(self, is_ready: Callable[[What], bool]) -> Asked[What] | None:
+        """Something that was not begun before, and can run now."""
 
     @abstractmethod
     def _is_whole(self, trial: FrozenTrial) -> bool:

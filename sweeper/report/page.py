@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import plotly.offline
 
-from sweeper.report import forest, run_figures, search_figures
+from sweeper.report import forest, run_figures, search_figures, tree
 from sweeper.report.table1.paper import cells_of, departures
 from sweeper.report.templates import file_text, jinja_environment
 from sweeper.results import texts
 from sweeper.results.comparison import compare
 from sweeper.results.facts import Facts, over_seeds
 from sweeper.results.records import TrialRecord
+from sweeper.results.sharing import saved_text
 from sweeper.results.tested import mean_matrix
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
@@ -56,6 +57,7 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
             matrices=run_figures.matrices(facts),
             curves=run_figures.curves(facts),
             forest=differences(facts),
+            tree=first_tasks(facts),
             search=search,
         )
     )
@@ -65,6 +67,13 @@ def differences(facts: Facts) -> str:
     """The picture of all pairs that are compared, as SVG; empty if there are none."""
     pairs = compare(facts).pairs
     return forest.svg(forest.forest(pairs)) if pairs else ""
+
+
+def first_tasks(facts: Facts) -> str:
+    """The picture of what started from which first task, as SVG; empty if nothing was shared."""
+    shown = tree.rows(facts)
+    is_shared = any(len(trials) > 1 for _, trials in shown)
+    return forest.svg(tree.tree(shown)) if is_shared else ""
 
 
 def markdown(facts: Facts, about: Mapping[str, str]) -> str:
@@ -81,13 +90,16 @@ def csv_text(facts: Facts) -> str:
     paths = list(dict.fromkeys([*facts.sweep.space, *(p for t in facts.trials for p in t.values)]))
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["number", "key", "state", *paths, *metrics, "seeds", "seconds", "reason"])
+    last = ("seeds", "seconds", "seconds_saved", "first_tasks", "reason")
+    writer.writerow(["number", "key", "state", *paths, *metrics, *last])
     for trial in facts.trials:
         values = [trial.values.get(path, "") for path in paths]
         scores = [trial.metrics.get(name, "") for name in metrics]
         seeds = " ".join(map(str, trial.seeds))
         start = [trial.number, trial.key, trial.state]
-        writer.writerow([*start, *values, *scores, seeds, trial.seconds, trial.reason or ""])
+        shared = [trial.seconds_saved, " ".join(one["name"] for one in trial.first_tasks)]
+        end = [seeds, trial.seconds, *shared, trial.reason or ""]
+        writer.writerow([*start, *values, *scores, *end])
     return buffer.getvalue()
 
 
@@ -102,6 +114,7 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "subject": _subject(facts),
         "search_line": _search_line(facts),
         "states": _states(facts),
+        "saved": saved_text(facts.trials),
         "best": best,
         "validation": over_seeds(best) if best else {},
         "rerun": facts.best_test,

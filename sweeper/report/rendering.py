@@ -10,18 +10,20 @@ from sweeper.results.facts import Facts
 
 @dataclass(frozen=True)
 class Report:
-    """The three forms of a report, and the picture of its comparison, if there is one."""
+    """The three forms of a report, and its pictures, as far as there are any."""
 
     html: str
     markdown: str
     csv: str
     svg: str = ""
+    tree: str = ""
 
     @property
     def files(self) -> dict[str, str]:
         """The text of each file by its name."""
         files = {"report.html": self.html, "report.md": self.markdown, "trials.csv": self.csv}
-        return {**files, "differences.svg": self.svg} if self.svg else files
+        pictures = {"differences.svg": self.svg, "first_tasks.svg": self.tree}
+        return {**files, **{name: text for name, text in pictures.items() if text}}
 
     def write(self, folder: Path) -> list[Path]:
         """Write all forms into a folder; gives their paths."""
@@ -42,4 +44,5 @@ def render(facts: Facts, about: Mapping[str, str]) -> Report:
         page.markdown(facts, about),
         page.csv_text(facts),
         page.differences(facts),
+        page.first_tasks(facts),
     )

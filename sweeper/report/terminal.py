@@ -11,6 +11,7 @@ from sweeper.results.comparison import Comparison, Difference, Pair, compare
 from sweeper.results.facts import Facts, Protected
 from sweeper.results.ranking import ranked
 from sweeper.results.records import TrialRecord
+from sweeper.results.sharing import saved_text
 from sweeper.results.tested import Tested
 from sweeper.results.texts import (
     by_chance,
@@ -34,6 +35,8 @@ def show_outcome(console: Console, facts: Facts) -> None:
         console.print(table)
     if facts.best_protected:
         console.print(protection_table(facts.best_protected))
+    if saved := saved_text(facts.trials):
+        print_lines(console, [saved])
 
 
 def result_tables(facts: Facts) -> list[Table]:

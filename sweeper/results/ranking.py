@@ -80,4 +80,4 @@ def _place(
 ) -> tuple[float, ...]:
     point = _point(trial, objective)
     wanted = [-value for value in point]
-    return (fronts[point], *wanted, -trial.metrics["bwt"], trial.seconds, trial.number)
+    return (fronts[point], *wanted, -trial.metrics["bwt"], trial.seconds_alone, trial.number)

@@ -8,6 +8,7 @@ Split = Literal["validation", "test"]
 State = Literal["running", "finished", "stopped", "failed"]
 FINAL_STATES: tuple[State, ...] = ("finished", "stopped", "failed")
 Matrix = list[list[float | None]]  # R[t][i]; None above the diagonal
+Origin = dict[str, Any]  # of a first task: its name, is_taken, the seconds that training it took
 Selectivity = dict[str, Any]  # after a task: held, free, selectivity, quantiles, a warning or None
 
 
@@ -27,8 +28,9 @@ class Record:
         curves: one per seed: [step, loss, validation accuracy], step counting epochs over tasks.
         selectivity: one list per seed, what is known after each task; empty where a method does
             not protect single weights, or did not say so yet.
+        first_tasks: one per seed where they are shared: which, and whether it was trained here.
         versions: of the packages and the machine that it ran with.
-        seconds: of training, all attempts together.
+        seconds: of training, all attempts together, without first tasks that were taken over.
         reason: why it failed or was stopped.
         shown: of a stopped one, the matrices of its seeds as far as they came.
     """
@@ -42,10 +44,21 @@ class Record:
     R: tuple[Matrix, ...] = ()
     curves: tuple[list[list[float]], ...] = ()
     selectivity: tuple[list[Selectivity], ...] = ()
+    first_tasks: tuple[Origin, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str | None = None
     shown: tuple[Matrix, ...] = ()
+
+    @property
+    def seconds_saved(self) -> float:
+        """What its first tasks had taken where another trial trained them."""
+        return float(sum(one["seconds"] for one in self.first_tasks if one["is_taken"]))
+
+    @property
+    def seconds_alone(self) -> float:
+        """What it would have taken if it had shared nothing."""
+        return self.seconds + self.seconds_saved
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,6 +128,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def megabytes(n_bytes: int) -> str:
+    """A size as a person reads it."""
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"
+
+
 def run_commands(
     file: str,
     trial: TrialRecord,

@@ -40,6 +40,9 @@ class PlainSweep(ActiveSweep):
     def _resolved(self, asked: Any) -> dict[str, Any]:
         return {"seed": 0, "training": {"epochs": 1}}
 
+    def _first_tasks(self, what: Any) -> tuple[str, ...]:
+        return ()
+
     @property
     def n_steps(self) -> int:
         return N_STEPS

@@ -52,7 +52,7 @@ def test_from_a_stored_first_task_equals_from_scratch_bit_for_bit(
     _assert_same_bits(_state(config, tmp_path / "trains", FirstTasks(folder)), expected)
     again = FirstTasks(folder)
     _assert_same_bits(_state(config, tmp_path / "takes", again), expected)
-    assert again.taken is not None and again.seconds_saved > 0
+    assert again.is_taken and again.seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_methods_of_one_kind_share_their_first_task_bit_for_bit(
     run(digits_run(trainer, network=NETWORK), first_tasks=FirstTasks(tmp_path / "first"))
     config, taken = digits_run(taker, network=NETWORK), FirstTasks(tmp_path / "first")
     got = _state(config, tmp_path / "takes", taken)
-    assert taken.taken is not None
+    assert taken.is_taken
     _assert_same_bits(got, _state(config, tmp_path / "scratch", None))
 
 
@@ -163,7 +163,7 @@ def test_a_broken_first_task_is_trained_again(harm: str, tmp_path: Path) -> None
     file.write_bytes({"cut": whole[:half], "flipped": flipped, "empty": b""}[harm])
     again = FirstTasks(tmp_path)
     np.testing.assert_array_equal(run(config, first_tasks=again).R, expected)
-    assert again.taken is None
+    assert not again.is_taken
     assert FirstTasks(tmp_path).load("another") is None
     assert file.stat().st_size > half  # it is whole again
 
