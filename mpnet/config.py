@@ -45,12 +45,15 @@ class RunConfig(BaseModel):
     def identity(self) -> str:
         """What makes two runs the same: everything but where it runs and where the data lie.
 
-        A class order that nobody asked for is left out, so that checkpoints and run folders from
-        before there were any still belong to their runs.
+        What nobody asked for of the keys that came later is left out, so that checkpoints and run
+        folders from before there were any still belong to their runs.
         """
-        named = {k: v for k, v in self.benchmark.items() if (k, v) != ("class_order", None)}
-        same = self.model_copy(update={"benchmark": named})
-        return same.model_dump_json(exclude={"device", "data_root"})
+        unasked: dict[str, Any] = {"device": True, "data_root": True}
+        if self.benchmark.get("class_order") is None:
+            unasked["benchmark"] = {"class_order"}
+        if self.training.precision == "float32":
+            unasked["training"] = {"precision"}
+        return self.model_dump_json(exclude=unasked)
 
     def first_task_identity(self) -> str | None:
         """What makes the first tasks of two runs the same; None if the method shares none.

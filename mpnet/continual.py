@@ -12,6 +12,7 @@ from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
 from mpnet.first_tasks import FirstTasks
+from mpnet.machine import precision_of_products
 from mpnet.metrics import Matrix
 from mpnet.selectivity import Selectivity
 from mpnet.training import EpochReport, TaskTrainer, evaluate
@@ -68,7 +69,8 @@ def run(
         first_tasks: where to find the first task if it was trained before, or else to keep it;
             its epochs are reported all the same.
     """
-    return _Run(config, checkpoints, first_tasks).finish(on_task_end, on_epoch_end)
+    with precision_of_products(config.training.precision):
+        return _Run(config, checkpoints, first_tasks).finish(on_task_end, on_epoch_end)
 
 
 def identity_of(config: RunConfig, stream: TaskStream) -> dict[str, str]:

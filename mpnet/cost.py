@@ -8,6 +8,7 @@ import torch
 
 from mpnet.allocator import keep_freed_memory
 from mpnet.config import RunConfig
+from mpnet.machine import precision_of_products
 from mpnet.training import Group, TaskTrainer, batches
 
 
@@ -22,7 +23,8 @@ def expected_seconds(config: RunConfig, n_threads: int | None = None, spend: flo
     n_before = torch.get_num_threads()
     torch.set_num_threads(n_threads or n_before)
     try:
-        return _measured(config, spend)
+        with precision_of_products(config.training.precision):
+            return _measured(config, spend)
     finally:
         torch.set_num_threads(n_before)
 

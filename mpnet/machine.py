@@ -1,6 +1,13 @@
-"""What a process may use of its machine."""
+"""What a process may use of its machine, and how exactly it multiplies there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import torch
+
+Precision = Literal["float32", "tf32", "bfloat16"]
+_AS_TORCH_SAYS: dict[Precision, str] = {"float32": "ieee", "tf32": "tf32", "bfloat16": "bf16"}
 
 
 def count_gpus() -> int:
@@ -11,3 +18,18 @@ def count_gpus() -> int:
 def limit_threads(n_threads: int) -> None:
     """Let this process use so many CPU threads from now on, whatever its environment says."""
     torch.set_num_threads(n_threads)
+
+
+@contextmanager
+def precision_of_products(precision: Precision) -> Iterator[None]:
+    """Multiply matrices and convolve so exactly in this context, on every device.
+
+    Set for float32 too: left alone, PyTorch convolves with TF32 on a GPU.
+    """
+    backends: Any = torch.backends  # the attribute is not annotated
+    before = backends.fp32_precision
+    backends.fp32_precision = _AS_TORCH_SAYS[precision]
+    try:
+        yield
+    finally:
+        backends.fp32_precision = before

@@ -13,6 +13,7 @@ from torch import Tensor
 from mpnet.benchmarks import Examples, Split, Task, TaskStream
 from mpnet.errors import Dead, Diverged
 from mpnet.layers.moment import shared_variances, validation
+from mpnet.machine import Precision
 from mpnet.methods import Method, Progress
 from mpnet.metrics import Evaluation, Vector, calibration_error
 from mpnet.networks import Network
@@ -36,6 +37,8 @@ class TrainingSettings:
         decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
         patience: epochs without a better validation accuracy before a task ends; None for all.
+        precision: of the factors in matrix products and convolutions; sums and all else are
+            float32. "tf32" is for GPUs, "bfloat16" for CPUs, each where the device has it.
     """
 
     epochs: Annotated[int, Ge(1)] = 250
@@ -46,6 +49,7 @@ class TrainingSettings:
     decay: Literal["none", "cosine"] = "none"
     clip_norm: Annotated[float, Gt(0)] | None = None
     patience: Annotated[int, Ge(1)] | None = None
+    precision: Precision = "float32"
 
 
 class EpochReport(NamedTuple):

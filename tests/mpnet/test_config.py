@@ -171,3 +171,10 @@ def test_a_benchmark_without_class_orders_refuses_one(name: str) -> None:
 def test_a_class_order_is_a_seed(value: object) -> None:
     with pytest.raises(ConfigError, match="run.benchmark.class_order"):
         parse_run({"benchmark": {"name": "digits", "class_order": value}})
+
+
+def test_a_precision_that_nobody_asked_for_leaves_no_trace_in_a_runs_identity() -> None:
+    plain, less = parse_run({}), parse_run({"training": {"precision": "bfloat16"}})
+    assert "precision" not in plain.identity()
+    assert less.identity() != plain.identity()
+    assert less.first_task_identity() != plain.first_task_identity()
