@@ -5,6 +5,7 @@ and are composed by `torch.nn.Sequential`. `from_torch` turns a deterministic ne
 moment twin.
 """
 
+from mpnet.layers.moment import functions as functions
 from mpnet.layers.moment.activation import GELU as GELU
 from mpnet.layers.moment.activation import GaussianReLU as GaussianReLU
 from mpnet.layers.moment.activation import LeakyReLU as LeakyReLU

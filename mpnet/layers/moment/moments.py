@@ -1,9 +1,9 @@
 """What flows between the layers of a moment network: a mean and a variance per element."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -12,16 +12,61 @@ from mpnet.errors import InputError
 
 _validating = ContextVar("validating", default=True)
 
+FUNCTIONS: dict[Callable[..., Any], Callable[..., "Moments"]] = {}  # of torch: see functions.py
+
 
 class Moments(NamedTuple):
     """Mean and diagonal variance of an activation; `var` is None where it is exactly zero.
 
     None rather than a tensor of zeros, so that a deterministic input costs no multiplication with
-    it.
+    it. Functions of torch that have a rule take moments as they take tensors:
+
+    >>> import torch
+    >>> images = Moments(torch.ones(2, 3, 4, 4), torch.full((2, 3, 4, 4), 0.5))
+    >>> torch.flatten(images, 1).shape
+    torch.Size([2, 48])
     """
 
     mean: Tensor
     var: Tensor | None = None
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> "Moments":
+        """What torch calls for a function that is given moments."""
+        if function not in FUNCTIONS:
+            known = ", ".join(sorted({known.__name__ for known in FUNCTIONS}))
+            raise InputError(
+                f"Moments: {function.__name__} has no moment rule; there are rules for {known}."
+            )
+        return FUNCTIONS[function](*args, **(kwargs or {}))
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of both moments."""
+        return self.mean.shape
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape of both moments, or one dimension of it."""
+        return self.mean.shape if dim is None else self.mean.shape[dim]
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> "Moments":
+        """Both moments flattened alike."""
+        return torch.flatten(self, start_dim, end_dim)  # type: ignore[arg-type, return-value]
+
+    def reshape(self, *shape: Any) -> "Moments":
+        """Both moments in another shape."""
+        var = None if self.var is None else self.var.reshape(*shape)
+        return Moments(self.mean.reshape(*shape), var)
+
+    def view(self, *shape: Any) -> "Moments":
+        """Both moments in another shape."""
+        return self.reshape(*shape)
 
     def __add__(self, other: "Moments | Tensor") -> "Moments":  # type: ignore[override]
         """Sum of two independent activations: means add, variances add."""
