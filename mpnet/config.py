@@ -43,7 +43,7 @@ class RunConfig(BaseModel):
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
 
     def identity(self) -> str:
-        """What makes two runs the same: everything but where it runs and where the data lie.
+        """What makes two runs the same: everything but where and how it runs, and where data lie.
 
         What nobody asked for of the keys that came later is left out, so that checkpoints and run
         folders from before there were any still belong to their runs.
@@ -51,8 +51,9 @@ class RunConfig(BaseModel):
         unasked: dict[str, Any] = {"device": True, "data_root": True}
         if self.benchmark.get("class_order") is None:
             unasked["benchmark"] = {"class_order"}
+        unasked["training"] = {"cuda_graph"}  # which changes no bit
         if self.training.precision == "float32":
-            unasked["training"] = {"precision"}
+            unasked["training"] |= {"precision"}
         return self.model_dump_json(exclude=unasked)
 
     def first_task_identity(self) -> str | None:
@@ -66,7 +67,13 @@ class RunConfig(BaseModel):
         kind, later = own.get("first_task"), own.get("later_options", frozenset())
         if kind is None:
             return None
-        rest = self.model_dump(mode="json", exclude={"device", "data_root", "method"})
+        unread: dict[str, Any] = {
+            "device": True,
+            "data_root": True,
+            "method": True,
+            "training": {"cuda_graph"},
+        }
+        rest = self.model_dump(mode="json", exclude=unread)
         read = {key: value for key, value in options.items() if key not in later}
         return json.dumps({**rest, "first_task": {"kind": kind, **read}}, sort_keys=True)
 

@@ -11,11 +11,12 @@ from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig
+from mpnet.evaluation import evaluate
 from mpnet.first_tasks import FirstTasks
 from mpnet.machine import precision_of_products
 from mpnet.metrics import Matrix
 from mpnet.selectivity import Selectivity
-from mpnet.training import EpochReport, TaskTrainer, evaluate
+from mpnet.training import EpochReport, TaskTrainer
 
 EpochEnd = Callable[[EpochReport], None]
 

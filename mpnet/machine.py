@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 
+OutOfMemory = torch.OutOfMemoryError  # on a GPU
 Precision = Literal["float32", "tf32", "bfloat16"]
 _AS_TORCH_SAYS: dict[Precision, str] = {"float32": "ieee", "tf32": "tf32", "bfloat16": "bf16"}
 
@@ -13,6 +14,16 @@ _AS_TORCH_SAYS: dict[Precision, str] = {"float32": "ieee", "tf32": "tf32", "bflo
 def count_gpus() -> int:
     """The number of GPUs that PyTorch can use here."""
     return torch.cuda.device_count()
+
+
+def name_of(device: torch.device) -> str:
+    """A device, for a person."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "a CPU"
+
+
+def free_device_memory() -> None:
+    """Give memory of GPUs back that nothing uses any more; PyTorch would keep it for later."""
+    torch.cuda.empty_cache()
 
 
 def limit_threads(n_threads: int) -> None:

@@ -18,6 +18,14 @@ _EPSILON = 1e-8
 SecondMoment = Literal["parameter", "tensor"]
 
 
+def gradients_of(parameters: Sequence[Tensor]) -> list[Tensor]:
+    """The gradient of each parameter; zeros, from now on, where there is none yet."""
+    for parameter in parameters:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
 class _Moved(NamedTuple):
     """A parameter that has a gradient, and what Adam remembers of it."""
 
@@ -57,7 +65,7 @@ class Adam:
             parameter.grad = None
 
     @torch.no_grad()
-    def step(self, learning_rate: float) -> None:
+    def step(self, learning_rate: float | Tensor) -> None:
         """Move every parameter that has a gradient."""
         moved = [
             _Moved(p, p.grad, s)
@@ -80,7 +88,7 @@ class Adam:
                 value.copy_(saved[name])
 
 
-def _step_by_parameter(moved: Sequence[_Moved], learning_rate: float) -> None:
+def _step_by_parameter(moved: Sequence[_Moved], learning_rate: float | Tensor) -> None:
     adam(
         [one.parameter for one in moved],
         [one.gradient for one in moved],
@@ -99,7 +107,7 @@ def _step_by_parameter(moved: Sequence[_Moved], learning_rate: float) -> None:
     )
 
 
-def _step_by_tensor(moved: Sequence[_Moved], learning_rate: float) -> None:
+def _step_by_tensor(moved: Sequence[_Moved], learning_rate: float | Tensor) -> None:
     """The same formulas with the mean of the squares in the place of each square."""
     for parameter, gradient, state in moved:
         mean, square, step = state["mean"], state["square"], state["step"]

@@ -10,16 +10,16 @@ import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
-from mpnet.benchmarks import Examples, Split, Task, TaskStream
+from mpnet.benchmarks import TaskStream
+from mpnet.capture import CapturedStep, CudaGraphs, graph_for
 from mpnet.errors import Dead, Diverged
+from mpnet.evaluation import evaluate
 from mpnet.layers.moment import shared_variances, validation
 from mpnet.machine import Precision
 from mpnet.methods import Method, Progress
-from mpnet.metrics import Evaluation, Vector, calibration_error
 from mpnet.networks import Network
 from mpnet.optimiser import Adam, SecondMoment
 
-EVALUATION_BATCH = 1000
 _STATE = ("epoch", "step", "best_epoch", "best_accuracy", "best_state", "curve", "seconds")
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
 
@@ -39,6 +39,8 @@ class TrainingSettings:
         patience: epochs without a better validation accuracy before a task ends; None for all.
         precision: of the factors in matrix products and convolutions; sums and all else are
             float32. "tf32" is for GPUs, "bfloat16" for CPUs, each where the device has it.
+        cuda_graph: "auto" starts a step as a whole on a GPU, "off" operation by operation; the
+            weights are the same.
     """
 
     epochs: Annotated[int, Ge(1)] = 250
@@ -50,6 +52,7 @@ class TrainingSettings:
     clip_norm: Annotated[float, Gt(0)] | None = None
     patience: Annotated[int, Ge(1)] | None = None
     precision: Precision = "float32"
+    cuda_graph: CudaGraphs = "auto"
 
 
 class EpochReport(NamedTuple):
@@ -79,6 +82,8 @@ class TaskTrainer:
         method.network.begin_task(t)
         method.begin_task(t)
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
+        self.epoch = self.step = self.best_epoch = 0
+        self.best_accuracy = -1.0
         self.tasks = method.training_tasks(t)
         self.trained = method.trained_parameters(t)
         self.optimiser = Adam(self.trained, settings.second_moment)
@@ -86,8 +91,13 @@ class TaskTrainer:
         self.n_batches = len(_chunks(torch.arange(self.n_examples), settings.batch_size))
         self.n_steps = settings.epochs * self.n_batches
         self.scales = method.update_scales(t, settings.learning_rate)
-        self.epoch = self.step = self.best_epoch = 0
-        self.best_accuracy = -1.0
+        device = self.trained[0].device
+        graph = graph_for(device, settings.cuda_graph) if len(self.tasks) == 1 else None
+        self._captured = CapturedStep(self._step_on, graph) if graph else None
+        # Elsewhere than on a CPU, numbers that change from step to step are tensors that stay.
+        has_numbers = device.type != "cpu" or graph is not None
+        self._numbers = [torch.zeros((), device=device) for _ in range(3 if has_numbers else 0)]
+        self._progress, self._rate = self._now()
         self.best_state: dict[str, Tensor] = {}
         self.curve: list[tuple[float, float]] = []  # loss and validation accuracy of each epoch
         self.seconds = 0.0  # of training, also by processes that are gone
@@ -110,11 +120,13 @@ class TaskTrainer:
             total += loss * sum(len(group.labels) for group in batch)
             pull += pull_of_batch
             noise += _FAINT * loss.abs().clamp_min(1)
-        mean_loss = float(total / self.n_examples + self.method.penalty(self.t).detach())
+        of_epoch = total / self.n_examples + self.method.penalty(self.t).detach()
+        # Asked for together: a device is waited for once.
+        mean_loss, all_pull, all_noise = torch.stack([of_epoch, pull, noise]).tolist()
         if not math.isfinite(mean_loss):
             raise Diverged(self.t, self.epoch)
         reached = self._validation_accuracy()
-        if pull <= noise and self._is_guessing(reached):
+        if all_pull <= all_noise and self._is_guessing(reached):
             raise Dead(self.t, self.epoch)
         self._remember(reached)
         self.epoch += 1
@@ -157,10 +169,30 @@ class TaskTrainer:
 
     def train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
         """Take a step; gives the loss and the size of the likelihood's gradient at the head."""
-        of_epoch = self.step % self.n_batches / self.n_batches
-        progress = Progress(epoch=of_epoch, task=self.step / self.n_steps)
-        self.method.network.layers.anneal(progress.task)
-        self.method.begin_batch(progress)
+        self._progress, self._rate = self._now()
+        if self._captured is not None:
+            taken = self._captured(batch[0].images, batch[0].labels)
+        else:
+            taken = self._take_step(batch)
+        self.step += 1
+        return taken
+
+    def _now(self) -> tuple[Progress, float | Tensor]:
+        """How much of the training is done, and the learning rate in force."""
+        of_epoch, of_task = self.step % self.n_batches / self.n_batches, self.step / self.n_steps
+        share = rate_share(self.step, self.n_steps, self.settings)
+        values = (of_epoch, of_task, self.settings.learning_rate * share)
+        for number, value in zip(self._numbers, values, strict=False):
+            number.fill_(value)
+        epoch, task, rate = self._numbers or values
+        return Progress(epoch, task), rate
+
+    def _step_on(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        return self._take_step([Group(self.t, images, labels)])
+
+    def _take_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
+        self.method.network.layers.anneal(self._progress.task)
+        self.method.begin_batch(self._progress)
         self.optimiser.zero_grad()
         # Every task checked its images and labels when it was made; here the loss is watched.
         with shared_variances(), validation(False):
@@ -173,29 +205,32 @@ class TaskTrainer:
                 torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip_norm)
             self._update()
         self.method.after_step(self.t)
-        self.step += 1
         return loss.detach(), pull
 
     def _pull_on_head(self) -> Tensor:
         """Size of the gradient; zero only where every answer is saturated, right or wrong."""
-        gradients = [p.grad for p in self.method.network.head_parameters(self.t)]
-        sizes = [gradient.abs().sum() for gradient in gradients if gradient is not None]
-        return sum(sizes, start=torch.zeros((), device=self.trained[0].device))
+        head = self.method.network.head_parameters(self.t)
+        gradients = [p.grad for p in head if p.grad is not None]
+        if not gradients:  # no example of the task is in the batch
+            return torch.zeros((), device=self.trained[0].device)
+        return torch.stack(torch._foreach_norm(gradients, 1)).sum()
 
     def _is_guessing(self, reached: float) -> bool:
         """Whether the accuracy is no better than that of giving the commonest label every time."""
         labels = self.stream[self.t].validation.labels
-        return reached <= int(labels.bincount().max()) / len(labels)
+        return reached <= int(labels.cpu().bincount().max()) / len(labels)
 
+    @torch.no_grad()
     def _update(self) -> None:
         """Take the optimiser's step, or as much of it as the method grants each parameter."""
-        share = rate_share(self.step, self.n_steps, self.settings)
-        before = [parameter.detach().clone() for parameter, _ in self.scales]
-        self.optimiser.step(self.settings.learning_rate * share)
+        scaled: list[Tensor] = [parameter for parameter, _ in self.scales]
+        scales = [scale for _, scale in self.scales]
+        reached = torch._foreach_clone(scaled) if scaled else ()
+        self.optimiser.step(self._rate)
         self.method.move_otherwise(self.t)
-        with torch.no_grad():
-            for (parameter, scale), start in zip(self.scales, before, strict=True):
-                parameter.copy_(torch.lerp(start, parameter, scale))  # exact at 0 and at 1
+        if scaled:
+            torch._foreach_lerp_(reached, scaled, scales)  # exact at 0 and at 1
+            torch._foreach_copy_(scaled, reached)
 
     def _validation_accuracy(self) -> float:
         """Mean validation accuracy over the examples of all tasks trained on."""
@@ -223,16 +258,20 @@ def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:
 
 def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:
     """Mean negative log-likelihood, each task by its own head."""
-    total, n_examples = torch.zeros(()), sum(len(group.labels) for group in batch)
-    for (t, _, labels), features in zip(batch, _features(network, batch), strict=True):
-        nll = network.layers.nll(network.heads[t](features), labels)
-        total = total + nll * (len(labels) / n_examples)
-    return total
+    nlls = [
+        network.layers.nll(network.heads[t](features), labels)
+        for (t, _, labels), features in zip(batch, _features(network, batch), strict=True)
+    ]
+    if len(nlls) == 1:
+        return nlls[0]
+    sizes = [len(group.labels) for group in batch]
+    first, *others = (nll * (n / sum(sizes)) for nll, n in zip(nlls, sizes, strict=True))
+    return sum(others, start=first)
 
 
 def _features(network: Network, batch: Sequence[Group]) -> Iterator[Any]:
     """What the trunk gives for every group: one pass for all, or one for each if it must be."""
-    if network.separates_tasks:
+    if network.separates_tasks or len(batch) == 1:
         yield from (network.features(group.images, group.task) for group in batch)
         return
     features = network.features(torch.cat([group.images for group in batch]), batch[-1].task)
@@ -266,41 +305,3 @@ def _chunks(order: Tensor, size: int) -> list[Tensor]:
     if len(chunks) > 1 and len(chunks[-1]) == 1:
         chunks[-2:] = [torch.cat(chunks[-2:])]
     return chunks
-
-
-class Answers(NamedTuple):
-    """What a network says to every example of a split, in order.
-
-    Args:
-        is_right: 1 or 0.
-        confidence: probability of the chosen class.
-        variance: of the chosen class's probability; NaN where the network has none.
-    """
-
-    is_right: Vector
-    confidence: Vector
-    variance: Vector
-
-
-@torch.no_grad()
-def answers(network: Network, examples: Examples, t: int) -> Answers:
-    """The answers of head `t`, in evaluation mode."""
-    network.eval()
-    rows = []
-    with validation(False), shared_variances():
-        for images, labels in examples.batches(EVALUATION_BATCH):
-            probabilities, variance = network.layers.predict(network(images, t))
-            confidence, answer = probabilities.max(1)
-            if variance is None:
-                variance = torch.full_like(probabilities, torch.nan)
-            of_answer = variance.gather(1, answer.unsqueeze(1)).squeeze(1)
-            rows.append(torch.stack([(answer == labels).to(confidence), confidence, of_answer]))
-    return Answers(*torch.cat(rows, 1).cpu().double().numpy())
-
-
-def evaluate(network: Network, task: Task, split: Split, t: int) -> Evaluation:
-    """Accuracy, calibration and predictive variance of head `t`."""
-    is_right, confidence, variance = answers(network, task.examples(split), t)
-    return Evaluation(
-        float(is_right.mean()), calibration_error(confidence, is_right), float(variance.mean())
-    )

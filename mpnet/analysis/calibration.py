@@ -18,8 +18,8 @@ from mpnet.analysis._base import (
 )
 from mpnet.analysis._figure import curve, log_axis, sheet
 from mpnet.analysis._runs import Group, TrainedRun, about, groups_of
+from mpnet.evaluation import Answers, answers
 from mpnet.metrics import Reliability, calibration_error, reliability
-from mpnet.training import Answers, answers
 
 _FEW = 10  # answers, below which their share that is right says nothing
 

@@ -24,8 +24,8 @@ from mpnet.analysis._runs import Group, TrainedRun, about, groups_of
 from mpnet.analysis.calibration import answers_of
 from mpnet.benchmarks import Examples, Split
 from mpnet.errors import ConfigError
+from mpnet.evaluation import Answers, answers
 from mpnet.metrics import Vector
-from mpnet.training import Answers, answers
 
 _N_BINS = 60
 _TINY = 1e-8  # what is below it is shown there; single precision knows no confidence nearer to 1

@@ -22,8 +22,8 @@ from mpnet.analysis._base import (
 from mpnet.analysis._figure import curve, sheet
 from mpnet.analysis._orders import WITH_VARIANCE, WITHOUT_VARIANCE
 from mpnet.analysis._runs import Group, TrainedRun, about, groups_of
+from mpnet.evaluation import evaluate
 from mpnet.layers import Posterior
-from mpnet.training import evaluate
 
 _SHARES = (
     *(0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9),

@@ -133,7 +133,7 @@ class LayerFamily(ABC):
         """Every weight and bias of a network, in the order of registration."""
         return list(plain_posteriors(network))
 
-    def anneal(self, progress: float) -> None:  # noqa: B027 - most families have nothing to anneal
+    def anneal(self, progress: float | Tensor) -> None:  # noqa: B027 - most families have nothing to anneal
         """Set what depends on how much of a task's training is done, 0 to 1."""
 
 

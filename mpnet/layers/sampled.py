@@ -7,7 +7,7 @@ for good, so that evaluating disturbs nothing and gives the same answer twice.
 
 import math
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
@@ -51,6 +51,13 @@ class GaussianWeight(nn.Module):
     def sigma(self) -> Tensor:
         """Standard deviations, in the shape of rho."""
         return F.softplus(self.rho)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Leave the seed on the CPU, whose number it is: a GPU would have to be waited for."""
+        seed = self.evaluation_seed
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.evaluation_seed = seed
+        return self
 
     def forward(self) -> Tensor:
         """Draw (samples, *shape)."""

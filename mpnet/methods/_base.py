@@ -19,10 +19,13 @@ Scales = Sequence[tuple[nn.Parameter, Tensor]]
 
 
 class Progress(NamedTuple):
-    """How much of the epoch and of the task was trained before a batch, each 0 to 1."""
+    """How much of the epoch and of the task was trained before a batch, each 0 to 1.
 
-    epoch: float
-    task: float
+    Tensors on a GPU, so that a step reads them there and branches on no value.
+    """
+
+    epoch: float | Tensor
+    task: float | Tensor
 
 
 class Protection(NamedTuple):
@@ -89,7 +92,7 @@ class Method(nn.Module):
 
     def penalty(self, t: int) -> Tensor:
         """What is added to the loss?"""
-        return torch.zeros(())
+        return next(self.parameters()).new_zeros(())
 
     def add_penalty_gradient(self, t: int) -> None:
         """Add the gradient of `penalty` to the parameters', in closed form where one is known."""

@@ -8,6 +8,7 @@ from torch.nn.utils import parameters_to_vector
 
 from mpnet.methods._base import Method
 from mpnet.networks import Network
+from mpnet.optimiser import gradients_of
 
 
 class QuadraticMethod(Method):
@@ -46,15 +47,13 @@ class QuadraticMethod(Method):
     @torch.no_grad()
     def add_penalty_gradient(self, t: int) -> None:
         """Add the gradient of the springs in closed form."""
-        trunk = self.trunk()
-        vectors = (by_parameter(flat, trunk) for flat in (self.importance, self.anchor))
-        for parameter, importance, anchor in zip(trunk, *vectors, strict=True):
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            parameter.grad.addcmul_(importance, parameter - anchor, value=2 * self.factor)
+        trunk: list[Tensor] = [*self.trunk()]
+        importance, anchor = (by_parameter(flat, trunk) for flat in (self.importance, self.anchor))
+        shift = torch._foreach_sub(trunk, anchor)
+        torch._foreach_addcmul_(gradients_of(trunk), importance, shift, value=2 * self.factor)
 
 
-def by_parameter(flat: Tensor, parameters: Sequence[nn.Parameter]) -> list[Tensor]:
+def by_parameter(flat: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
     """A flat vector over all parameters as views of each one's shape."""
     parts = flat.split([p.numel() for p in parameters])
     return [part.view_as(p) for p, part in zip(parameters, parts, strict=True)]

@@ -10,6 +10,7 @@ from torch import Tensor
 from mpnet.layers.sampled import GaussianWeight, gaussian_weights
 from mpnet.methods._base import METHODS, Method, NonNegative
 from mpnet.networks import Network
+from mpnet.optimiser import gradients_of
 
 Share = Annotated[float, Gt(0), Lt(1)]
 
@@ -27,13 +28,19 @@ class ScaleMixture(NamedTuple):
         narrow = _log_normal(weights, self.log_sigma_narrow) + math.log1p(-self.wide_share)
         return torch.logaddexp(wide, narrow)
 
-    def pull(self, weights: Tensor) -> Tensor:
+    def pull(self, weights: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Minus the slope of `log_density`: each weight times its expected precision."""
         wide, narrow = (math.exp(-2 * log_sigma) for log_sigma in self[:2])
         odds = math.log(self.wide_share) - math.log1p(-self.wide_share)
         odds += self.log_sigma_narrow - self.log_sigma_wide
-        is_wide = weights.square().mul_(0.5 * (narrow - wide)).add_(odds).sigmoid_()
-        return is_wide.mul_(wide - narrow).add_(narrow).mul_(weights)
+        is_wide = torch._foreach_mul(weights, weights)
+        torch._foreach_mul_(is_wide, 0.5 * (narrow - wide))
+        torch._foreach_add_(is_wide, odds)
+        torch._foreach_sigmoid_(is_wide)
+        torch._foreach_mul_(is_wide, wide - narrow)
+        torch._foreach_add_(is_wide, narrow)
+        torch._foreach_mul_(is_wide, weights)
+        return is_wide
 
 
 def _log_normal(weights: Tensor, log_sigma: float) -> Tensor:
@@ -82,8 +89,9 @@ class BayesByBackprop(Method):
 
     def penalty(self, t: int) -> Tensor:
         """The KL's Monte-Carlo estimate from the last draw; a function of means and sigmas."""
-        estimates = (self._kl(member) for member in self.trained_weights(t))
-        return self.tau * sum(estimates, start=torch.zeros(()))
+        members = self.trained_weights(t)
+        start = members[0].mean.new_zeros(())
+        return self.tau * sum((self._kl(member) for member in members), start=start)
 
     def _kl(self, member: GaussianWeight) -> Tensor:
         sigma, noise = member.sigma, member.noise
@@ -94,19 +102,17 @@ class BayesByBackprop(Method):
     @torch.no_grad()
     def add_penalty_gradient(self, t: int) -> None:
         """Add the gradient in closed form; of log q, at fixed noise, only -log sigma has one."""
-        for member in self.trained_weights(t):
-            sigma, noise = member.sigma, member.noise
-            on_mean, on_sigma = torch.zeros_like(sigma), torch.zeros_like(sigma)
-            for sample in noise:
-                pull = self.prior.pull(torch.addcmul(member.mean, sigma, sample))
-                on_mean += pull
-                on_sigma.addcmul_(pull, sample)
-            on_rho = on_sigma.div_(len(noise)).sub_(1 / sigma).mul_(member.rho.sigmoid())
-            _add_gradient(member.mean, on_mean, self.tau / len(noise))
-            _add_gradient(member.rho, on_rho, self.tau)
-
-
-def _add_gradient(parameter: Tensor, gradient: Tensor, weight: float) -> None:
-    if parameter.grad is None:
-        parameter.grad = torch.zeros_like(parameter)
-    parameter.grad.add_(gradient, alpha=weight)
+        members = self.trained_weights(t)
+        means: list[Tensor] = [m.mean for m in members]
+        rhos: list[Tensor] = [m.rho for m in members]
+        sigmas, n_samples = [m.sigma for m in members], len(members[0].noise)
+        on_mean, on_sigma = ([torch.zeros_like(sigma) for sigma in sigmas] for _ in range(2))
+        for drawn in zip(*(m.noise for m in members), strict=True):  # one sample of all weights
+            pull = self.prior.pull(torch._foreach_addcmul(means, sigmas, drawn))
+            torch._foreach_add_(on_mean, pull)
+            torch._foreach_addcmul_(on_sigma, pull, drawn)
+        torch._foreach_div_(on_sigma, n_samples)
+        torch._foreach_sub_(on_sigma, torch._foreach_reciprocal(sigmas))
+        torch._foreach_mul_(on_sigma, torch._foreach_sigmoid(rhos))
+        torch._foreach_add_(gradients_of(means), on_mean, alpha=self.tau / n_samples)
+        torch._foreach_add_(gradients_of(rhos), on_sigma, alpha=self.tau)

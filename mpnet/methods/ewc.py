@@ -84,7 +84,7 @@ class ElasticWeightConsolidation(QuadraticMethod):
 
 def fisher_information(network: Network, t: int, examples: Examples, fisher: Fisher) -> Tensor:
     """Diagonal of the Fisher information of task `t`, flat over the trunk."""
-    total = torch.zeros(())
+    total = torch.zeros((), device=examples.split.labels.device)
     for images, labels in examples.batches(CHUNK):
         with torch.no_grad():
             probabilities = network(images, t).softmax(1)

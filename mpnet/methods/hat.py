@@ -48,7 +48,8 @@ class HardAttention(Method):
         s_max: Annotated[float, Ge(1)] = 400.0,
     ) -> None:
         super().__init__(network)
-        self.strength, self.s_max, self.slope = strength, s_max, s_max
+        self.strength, self.s_max = strength, s_max
+        self.slope: float | Tensor = s_max
         self.sizes = [m.n_units for m in network.trunk.modules() if isinstance(m, Gate)]
         n_units = sum(self.sizes)
         self.embeddings = nn.ParameterList(torch.randn(n_units) for _ in network.heads)

@@ -56,7 +56,8 @@ def sensitivity(network: Network, t: int, examples: Examples) -> Tensor:
         summed_over_examples(network, images, t, _squared_length, torch.abs)
         for images, _ in examples.batches(CHUNK)
     )
-    return sum(parts, start=torch.zeros(())) / len(examples)
+    start = torch.zeros((), device=examples.split.labels.device)
+    return sum(parts, start=start) / len(examples)
 
 
 def _squared_length(logits: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from mpnet.benchmarks import Examples
 from mpnet.methods._base import METHODS, NonNegative
 from mpnet.methods._quadratic import QuadraticMethod, by_parameter
 from mpnet.networks import Network
+from mpnet.optimiser import gradients_of
 
 
 @METHODS.register("si")
@@ -47,21 +48,23 @@ class SynapticIntelligence(QuadraticMethod):
         super().__init__(network, factor=strength)
         self.damping = damping
         self.register_buffer("path", torch.zeros_like(self.anchor))
-        self._before: list[tuple[Tensor, Tensor]] = []  # within one step only
+        # Within one step only: gradients and places of the parameters.
+        self._before: tuple[tuple[Tensor, ...], tuple[Tensor, ...]] = ((), ())
 
     @torch.no_grad()
     def after_backward(self, t: int) -> None:
         """Keep gradient and place: the penalty changes the one, the step the other."""
-        trunk = self.trunk()
-        self._before = [(p.grad.clone(), p.clone()) for p in trunk if p.grad is not None]
+        trunk: list[Tensor] = [*self.trunk()]
+        gradients = torch._foreach_clone(gradients_of(trunk))
+        self._before = (gradients, torch._foreach_clone(trunk))
 
     @torch.no_grad()
     def after_step(self, t: int) -> None:
         """Add up what the steps have lowered the loss by, to first order, weight by weight."""
-        trunk = self.trunk()
-        paths = by_parameter(self.path, trunk)
-        for parameter, path, (gradient, start) in zip(trunk, paths, self._before, strict=True):
-            path.addcmul_(gradient, start.sub_(parameter))
+        trunk: list[Tensor] = [*self.trunk()]
+        gradients, starts = self._before
+        torch._foreach_sub_(starts, trunk)
+        torch._foreach_addcmul_(by_parameter(self.path, trunk), gradients, starts)
 
     def end_task(self, t: int, examples: Examples) -> None:
         """Add the task's gain per distance; a weight that did harm is free rather than repelled.

@@ -120,12 +120,18 @@ def test_gradient_of_kl_is_exactly_zero_once_the_prior_is_the_posterior(rho: flo
     assert torch.equal(raw.grad, torch.zeros(N))
 
 
+def add_kl_gradient(
+    mean: Tensor, rho: Tensor, prior: tuple[Tensor, Tensor], tau: float | Tensor
+) -> None:
+    """The closed form for one tensor."""
+    known = gaussian.Known(mean, rho, *gaussian.variance_and_slope(rho), *prior)
+    gaussian.add_kl_gradient([known], [tau] if isinstance(tau, Tensor) else tau)
+
+
 @pytest.mark.parametrize("rho", RHOS)
 def test_closed_form_gradient_is_exactly_zero_once_the_prior_is_the_posterior(rho: float) -> None:
     mean, raw = posterior(rho)
-    gaussian.add_kl_gradient(
-        mean, raw, gaussian.variance_and_slope(raw), prior_of(mean, raw), 1e-3
-    )
+    add_kl_gradient(mean, raw, prior_of(mean, raw), 1e-3)
     assert torch.equal(mean.grad, torch.zeros(N))
     assert torch.equal(raw.grad, torch.zeros(N))
 
@@ -137,7 +143,7 @@ def test_closed_form_gradient_equals_autograd(rho: float, tau: float | Tensor) -
     prior = (torch.randn(N, dtype=torch.float64), torch.rand(N, dtype=torch.float64) + 0.1)
     loss = gaussian.total_kl(mean, gaussian.variance(raw), *prior, tau)
     expected = torch.autograd.grad(loss, (mean, raw))
-    gaussian.add_kl_gradient(mean, raw, gaussian.variance_and_slope(raw), prior, tau)
+    add_kl_gradient(mean, raw, prior, tau)
     torch.testing.assert_close((mean.grad, raw.grad), expected, rtol=1e-10, atol=1e-14)
 
 
@@ -148,16 +154,17 @@ def test_closed_form_gradient_adds_to_an_existing_gradient(tau: float | Tensor) 
     loss = gaussian.total_kl(mean, gaussian.variance(raw), *prior, tau) + (mean * raw).sum()
     expected = torch.autograd.grad(loss, (mean, raw))
     mean.grad, raw.grad = raw.detach().clone(), mean.detach().clone()
-    gaussian.add_kl_gradient(mean, raw, gaussian.variance_and_slope(raw), prior, tau)
+    add_kl_gradient(mean, raw, prior, tau)
     torch.testing.assert_close((mean.grad, raw.grad), expected)
 
 
 def test_closed_form_gradient_changes_neither_parameters_nor_prior_nor_tau() -> None:
     mean, raw = posterior(-2.0)
     tau, prior = torch.rand(N), (torch.randn(N), torch.rand(N) + 0.1)
-    given = (mean, raw, *gaussian.variance_and_slope(raw), *prior, tau)
+    known = gaussian.Known(mean, raw, *gaussian.variance_and_slope(raw), *prior)
+    given = (*known, tau)
     before = [x.detach().clone() for x in given]
-    gaussian.add_kl_gradient(*given[:2], given[2:4], given[4:6], tau)
+    gaussian.add_kl_gradient([known], [tau])
     assert all(itertools.starmap(torch.equal, zip(given, before, strict=True)))
 
 
@@ -165,7 +172,7 @@ def test_closed_form_gradient_changes_neither_parameters_nor_prior_nor_tau() -> 
 def test_closed_form_gradient_is_accurate_in_single_precision(rho: float) -> None:
     mean, raw = posterior(rho)
     doubles = [x.detach().double().requires_grad_() for x in (mean, raw)]
-    gaussian.add_kl_gradient(mean, raw, gaussian.variance_and_slope(raw), unit_prior(), 1.0)
+    add_kl_gradient(mean, raw, unit_prior(), 1.0)
     prior = unit_prior(torch.float64)
     gaussian.total_kl(doubles[0], gaussian.variance(doubles[1]), *prior).backward()
     expected = [x.grad.float() for x in doubles]
@@ -190,15 +197,24 @@ def assert_all_finite(mean: Tensor, rho: Tensor, prior: tuple[Tensor, Tensor], t
     var = gaussian.variance(rho)
     loss = gaussian.total_kl(mean, var, *prior, tau)
     loss.backward()
-    gaussian.add_kl_gradient(mean, rho, gaussian.variance_and_slope(rho), prior, tau)
+    add_kl_gradient(mean, rho, prior, tau)
     values = (loss, mean.grad, rho.grad, gaussian.log_variance(rho), gaussian.snr(mean, var))
     assert all(v.isfinite().all() for v in values)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rho_of_is_the_inverse_of_variance(dtype: torch.dtype) -> None:
-    var = torch.logspace(-30, 1.9, 200, dtype=dtype)
-    torch.testing.assert_close(gaussian.variance(gaussian.rho_of(var)), var, rtol=1e-5, atol=0)
+def test_a_natural_step_reaches_every_variance_to_the_last_digits(dtype: torch.dtype) -> None:
+    prior_var = torch.logspace(-30, 1.9, 200, dtype=dtype)
+    rho = torch.zeros(200, dtype=dtype, requires_grad=True)
+    rho.grad = torch.zeros_like(rho)
+    natural_step_of(rho, prior_var, 1.0, 1.0)  # no likelihood, all of the way: to the prior's
+    torch.testing.assert_close(gaussian.variance(rho.detach()), prior_var, rtol=1e-5, atol=0)
+
+
+def natural_step_of(rho: Tensor, prior_var: Tensor, tau: float | Tensor, rate: float) -> None:
+    """A step of one tensor, whose mean does not matter."""
+    known = gaussian.Known(rho, rho, *gaussian.variance_and_slope(rho), rho, prior_var)
+    gaussian.natural_step([known], [tau] if isinstance(tau, Tensor) else tau, rate)
 
 
 def natural_steps(g: Tensor, prior_var: Tensor, tau: float | Tensor, n: int = 400) -> Tensor:
@@ -206,7 +222,7 @@ def natural_steps(g: Tensor, prior_var: Tensor, tau: float | Tensor, n: int = 40
     rho = torch.full_like(g, -12.0).requires_grad_()
     for _ in range(n):
         (g * gaussian.variance(rho)).sum().backward()
-        gaussian.natural_step(rho, gaussian.variance_and_slope(rho), prior_var, tau, 0.1)
+        natural_step_of(rho, prior_var, tau, 0.1)
     return gaussian.variance(rho).detach()
 
 
@@ -227,7 +243,7 @@ def test_a_natural_step_goes_the_given_part_of_the_way_in_precision() -> None:
     rho, prior_var = torch.zeros(3, dtype=torch.float64, requires_grad=True), torch.ones(3)
     before, g = 1 / gaussian.variance(rho.detach()), torch.tensor([1.0, 2.0, 3.0])
     (g * gaussian.variance(rho)).sum().backward()
-    gaussian.natural_step(rho, gaussian.variance_and_slope(rho), prior_var, 0.5, 0.25)
+    natural_step_of(rho, prior_var, 0.5, 0.25)
     expected = 0.75 * before + 0.25 * (1 + 4 * g)
     torch.testing.assert_close(1 / gaussian.variance(rho.detach()), expected)
     assert rho.grad is None
@@ -241,7 +257,7 @@ def test_natural_steps_keep_variances_between_zero_and_the_priors_whatever_the_g
     rho = torch.full((N,), -12.0, requires_grad=True)
     before = gaussian.variance(rho.detach())
     (g * gaussian.variance(rho)).sum().backward()
-    gaussian.natural_step(rho, gaussian.variance_and_slope(rho), torch.ones(N), tau, 0.1)
+    natural_step_of(rho, torch.ones(N), tau, 0.1)
     after = gaussian.variance(rho.detach())
     assert rho.isfinite().all()
     assert ((after > 0) & (after < 1)).all()

@@ -13,10 +13,11 @@ from mpnet.allocator import keep_freed_memory
 from mpnet.benchmarks import Preparation, Split, Task, TaskStream
 from mpnet.config import load_run
 from mpnet.errors import DataMissing
+from mpnet.evaluation import evaluate
 from mpnet.layers.moment import MomentLayers
 from mpnet.methods.ft import FineTuning
 from mpnet.networks import Network, build_network
-from mpnet.training import EpochReport, TrainingSettings, evaluate
+from mpnet.training import EpochReport, TrainingSettings
 from tests.mpnet.conftest import train_task, trained
 
 pytestmark = pytest.mark.slow

@@ -2,12 +2,14 @@
 
     python -m tests.performance.step --network mlp
     python -m tests.performance.step --network alexnet --repeats 9
+    python -m tests.performance.step --count                         # no times: operations
 
 Batch 500, fused Adam, KL included; timed interleaved in one process, medians. Memory is the growth
 of the resident set in a process of its own. Prints a table and one JSON line: `ratio` and
 `memory_ratio` are ours over the twin's (at most 3 wanted), `bbb10_speedup` is the time of Bayes by
 backprop with ten samples as it is published over ours, `lean_bbb10_speedup` that of our own `bbb`,
-whose KL gradient is in closed form.
+whose KL gradient is in closed form. With `--count` nothing is timed: the operations of a step of
+every method are counted instead, which bound a small network on a GPU.
 """
 
 import argparse
@@ -32,8 +34,10 @@ from mpnet.layers.moment import (
 )
 from mpnet.layers.plain import PlainLayers
 from mpnet.layers.sampled import SampledLayers
+from mpnet.methods import METHODS
 from mpnet.methods.bbb import BayesByBackprop
 from mpnet.networks import Network, build_network
+from tests.performance import _counting
 from tests.performance._timing import Step, interleaved_medians
 
 SHAPES = {"mlp": (1, 28, 28), "alexnet": (3, 32, 32)}
@@ -49,17 +53,17 @@ def batch(network: str, size: int) -> tuple[Tensor, Tensor]:
     return images, torch.randint(N_CLASSES, (size,), generator=generator)
 
 
-def build(network: str, layers: LayerFamily) -> tuple[Network, torch.optim.Optimizer]:
-    """A fresh network and its optimiser."""
+def build(network: str, layers: LayerFamily, x: Tensor) -> tuple[Network, torch.optim.Optimizer]:
+    """A fresh network where the batch is, and its optimiser."""
     torch.manual_seed(0)
-    model = build_network(network, layers, SHAPES[network], [N_CLASSES])
+    model = build_network(network, layers, SHAPES[network], [N_CLASSES]).to(x.device)
     return model, torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
 
 def moment_step(network: str, x: Tensor, y: Tensor) -> Step:
     """The step that `mpnet.training` takes."""
     layers = MomentLayers()
-    model, optimiser = build(network, layers)
+    model, optimiser = build(network, layers, x)
     members = gaussian_parameters(model)
 
     def step() -> None:
@@ -75,7 +79,7 @@ def moment_step(network: str, x: Tensor, y: Tensor) -> Step:
 def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
     """The same architecture on torch.nn, channels last, cross-entropy."""
     layers = PlainLayers()
-    model, optimiser = build(network, layers)
+    model, optimiser = build(network, layers, x)
 
     def step() -> None:
         optimiser.zero_grad()
@@ -87,7 +91,7 @@ def twin_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
     """Bayes by backprop as published: autograd through the likelihood and KL of ten draws."""
-    layers, model, optimiser, method = _sampled(network)
+    layers, model, optimiser, method = _sampled(network, x)
 
     def step() -> None:
         optimiser.zero_grad()
@@ -99,7 +103,7 @@ def bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 def lean_bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
     """The step that `mpnet.training` takes with method bbb: the KL's gradient in closed form."""
-    layers, model, optimiser, method = _sampled(network)
+    layers, model, optimiser, method = _sampled(network, x)
 
     def step() -> None:
         optimiser.zero_grad()
@@ -111,10 +115,10 @@ def lean_bbb_step(network: str, x: Tensor, y: Tensor) -> Step:
 
 
 def _sampled(
-    network: str,
+    network: str, x: Tensor
 ) -> tuple[SampledLayers, Network, torch.optim.Optimizer, BayesByBackprop]:
     layers = SampledLayers(samples=N_SAMPLES)
-    model, optimiser = build(network, layers)
+    model, optimiser = build(network, layers, x)
     return layers, model, optimiser, BayesByBackprop(model, tau=TAU)
 
 
@@ -158,7 +162,12 @@ def main() -> None:
     parser.add_argument("--network", choices=sorted(SHAPES), default="mlp")
     parser.add_argument("--batch-size", type=int, default=500)
     parser.add_argument("--repeats", type=int, help="rounds (default 41 for mlp, 9 for alexnet)")
+    parser.add_argument("--count", action="store_true", help="count operations, of all methods")
     options = parser.parse_args()
+    if options.count:
+        counts = _counting.report(options.network, list(METHODS))
+        print(json.dumps({"network": options.network, "operations": counts}))
+        return
     repeats = options.repeats or (41 if options.network == "mlp" else 9)
     memory = {
         name: peak_megabytes(name, options.network, options.batch_size)

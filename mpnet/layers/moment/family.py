@@ -152,7 +152,7 @@ class MomentLayers(LayerFamily):
             if isinstance(m, GaussianParameter)
         ]
 
-    def anneal(self, progress: float) -> None:
+    def anneal(self, progress: float | Tensor) -> None:
         """Move the likelihood's floor."""
         self.likelihood.anneal(progress)
 

@@ -20,7 +20,7 @@ from mpnet.layers.moment.softmax import softmax_variance
 class Likelihood(nn.Module, ABC):
     """The negative log-likelihood of labels; `anneal` moves what depends on training progress."""
 
-    def anneal(self, progress: float) -> None:  # noqa: B027 - most have nothing to anneal
+    def anneal(self, progress: float | Tensor) -> None:  # noqa: B027 - most have nothing to anneal
         """Set what depends on how much of a task's training is done, 0 to 1."""
 
     def forward(self, logits: Moments, labels: Tensor) -> Tensor:
@@ -124,14 +124,17 @@ class Gaussian(Likelihood):
         super().__init__()
         self.jitter_end, self.jitter_start, self.jitter_until = jitter, start, jitter_until
         self.covariance = covariance
-        self.jitter = start
+        self.jitter: float | Tensor = start
 
-    def anneal(self, progress: float) -> None:
+    def anneal(self, progress: float | Tensor) -> None:
         """Move the floor geometrically from `jitter_start` to `jitter`."""
-        done = min(progress / self.jitter_until, 1.0)
-        self.jitter = math.exp(
-            (1 - done) * math.log(self.jitter_start) + done * math.log(self.jitter_end)
-        )
+        start, end = math.log(self.jitter_start), math.log(self.jitter_end)
+        if isinstance(progress, Tensor):
+            done = (progress / self.jitter_until).clamp_max(1)
+            self.jitter = ((1 - done) * start + done * end).exp()
+        else:
+            share = min(progress / self.jitter_until, 1.0)
+            self.jitter = math.exp((1 - share) * start + share * end)
 
     def per_example(self, logits: Moments, labels: Tensor) -> Tensor:
         """(batch,) negative log-densities, the constant included."""
@@ -146,7 +149,7 @@ class Gaussian(Likelihood):
         return f"{floors}, covariance={self.covariance!r}"
 
 
-def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:
+def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float | Tensor) -> Tensor:
     """-log N(error; 0, J diag(var) J^T + jitter I) in O(N) per example; error sums to zero.
 
     The covariance is D + U C U^T with D = diag(a + jitter), a = p^2 var, U = [a, p], C = [[0, -1],
@@ -161,7 +164,8 @@ def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:
     p_d = (p / d).sum(1)
     pp_d = (p.square() / d).sum(1)
     core = a_d * pp_d + jitter * p_d.square()
-    log_determinant = d.log().sum(1) + math.log(jitter) + core.log()
+    log_jitter = jitter.log() if isinstance(jitter, Tensor) else math.log(jitter)
+    log_determinant = d.log().sum(1) + log_jitter + core.log()
     e_d = (error / d).sum(1)
     pe_d = (p * error / d).sum(1)
     correction = jitter * e_d * (pp_d * e_d - 2 * p_d * pe_d) - a_d * pe_d.square()
@@ -169,7 +173,7 @@ def full_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:
     return 0.5 * (mahalanobis + log_determinant + p.shape[1] * math.log(2 * math.pi))
 
 
-def diagonal_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float) -> Tensor:
+def diagonal_nll(p: Tensor, var: Tensor, error: Tensor, jitter: float | Tensor) -> Tensor:
     """-log N(error; 0, diag(J diag(var) J^T) + jitter I)."""
     d = softmax_variance(p, var) + jitter
     return 0.5 * (error.square() / d + d.log() + math.log(2 * math.pi)).sum(1)

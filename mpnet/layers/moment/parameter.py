@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from itertools import repeat
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -79,16 +81,10 @@ class GaussianParameter(nn.Module):
         """Sum of tau * KL; `tau` is a scalar or one weight per parameter."""
         return gaussian.total_kl(self.mean, self.var, self.prior_mean, self.prior_var, tau)
 
-    def add_kl_gradient(self, tau: float | Tensor, of_rho: bool = True) -> None:
-        """Add the gradient of `total_kl(tau)` to those of mean and rho, where they are trained."""
-        if self.mean.requires_grad or self.rho.requires_grad:
-            prior = (self.prior_mean, self.prior_var)
-            shared = self._var_and_slope()
-            gaussian.add_kl_gradient(self.mean, self.rho, shared, prior, tau, of_rho)
-
-    def natural_step(self, tau: float | Tensor, rate: float) -> None:
-        """Move the variances by `gaussian.natural_step`, given the likelihood's gradient."""
-        gaussian.natural_step(self.rho, self._var_and_slope(), self.prior_var, tau, rate)
+    def known(self) -> gaussian.Known:
+        """All that is known of it here and now."""
+        prior = (self.prior_mean, self.prior_var)
+        return gaussian.Known(self.mean, self.rho, *self._var_and_slope(), *prior)
 
     @torch.no_grad()
     def set_prior_to_posterior(self) -> None:
@@ -113,7 +109,11 @@ def total_kl(members: Sequence[GaussianParameter], tau: float | Tensor = 1.0) ->
         members: usually `gaussian_parameters(network)`.
         tau: one weight for all, or a flat vector with one weight per parameter, in order.
     """
-    return sum((m.total_kl(w) for m, w in _weighted(members, tau)), start=torch.zeros(()))
+    start = members[0].mean.new_zeros(()) if members else torch.zeros(())
+    weights: Any = _weights(members, tau)
+    each = repeat(weights, len(members)) if isinstance(weights, float) else weights
+    pairs = zip(members, each, strict=True)
+    return sum((member.total_kl(weight) for member, weight in pairs), start=start)
 
 
 def add_kl_gradient(
@@ -126,30 +126,28 @@ def add_kl_gradient(
         tau: as for `total_kl`.
         of_rho: False where `natural_step` moves the variances, which needs the likelihood's alone.
     """
-    for member, weight in _weighted(members, tau):
-        member.add_kl_gradient(weight, of_rho)
+    weights = _weights(members, tau)
+    gaussian.add_kl_gradient([member.known() for member in members], weights, of_rho)
 
 
 def natural_step(members: Sequence[GaussianParameter], tau: float | Tensor, rate: float) -> None:
     """Move the variances by `gaussian.natural_step`: call it after backward, instead of Adam."""
-    for member, weight in _weighted(members, tau):
-        member.natural_step(weight, rate)
+    gaussian.natural_step([member.known() for member in members], _weights(members, tau), rate)
 
 
-def _weighted(
-    members: Sequence[GaussianParameter], tau: float | Tensor
-) -> Iterator[tuple[GaussianParameter, float | Tensor]]:
-    """Each member with its share of tau."""
-    if not isinstance(tau, Tensor) or tau.ndim == 0:
-        yield from ((m, tau) for m in members)
-        return
+def _weights(members: Sequence[GaussianParameter], tau: float | Tensor) -> float | list[Tensor]:
+    """One weight for all, or a tensor for each member."""
+    if not isinstance(tau, Tensor):
+        return float(tau)
+    if tau.ndim == 0:
+        return [tau] * len(members)
     n_parameters = sum(m.mean.numel() for m in members)
     if tau.shape != (n_parameters,):
         raise InputError(
             f"total_kl: tau must be a number or have shape ({n_parameters},), "
             f"but got {tuple(tau.shape)}."
         )
-    yield from zip(members, by_member(tau, members), strict=True)
+    return by_member(tau, members)
 
 
 def by_member(flat: Tensor, members: Sequence[GaussianParameter]) -> list[Tensor]:

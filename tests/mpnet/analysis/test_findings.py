@@ -16,8 +16,8 @@ from mpnet.analysis.ood import _Judged, ood
 from mpnet.analysis.spread import spread
 from mpnet.checkpoint import Checkpoints
 from mpnet.errors import ConfigError
+from mpnet.evaluation import Answers
 from mpnet.results import write_results
-from mpnet.training import Answers
 from tests.mpnet.analysis.conftest import Folder
 from tests.mpnet.conftest import digits_run
 

@@ -14,8 +14,8 @@ from mpnet.analysis.cdf import cdf
 from mpnet.checkpoint import Checkpoints
 from mpnet.continual import run
 from mpnet.errors import ConfigError
+from mpnet.evaluation import evaluate
 from mpnet.results import write_results
-from mpnet.training import evaluate
 from tests.mpnet.analysis.conftest import Folder
 from tests.mpnet.conftest import digits_run, trained
 

@@ -70,7 +70,8 @@ def test_the_pull_of_the_prior_is_minus_the_slope_of_its_density(
 ) -> None:
     w = torch.tensor([size, -size], requires_grad=True)
     (slope,) = torch.autograd.grad(mixture(*prior).log_prob(w).sum(), w)
-    torch.testing.assert_close(ScaleMixture(*prior).pull(w.detach()), -slope, rtol=1e-4, atol=1e-6)
+    (pull,) = ScaleMixture(*prior).pull((w.detach(),))
+    torch.testing.assert_close(pull, -slope, rtol=1e-4, atol=1e-6)
 
 
 def test_the_estimate_converges_to_the_integral() -> None:
