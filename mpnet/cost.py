@@ -1,8 +1,10 @@
 """What a run will cost, from a few steps of it."""
 
 import time
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice, pairwise
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -29,15 +31,98 @@ def expected_seconds(config: RunConfig, n_threads: int | None = None, spend: flo
         torch.set_num_threads(n_before)
 
 
+class Need(NamedTuple):
+    """What a run takes of a GPU that it has for itself, as parts of the whole.
+
+    Args:
+        memory: in use, whatever it is used for.
+        busy: of the time.
+    """
+
+    memory: float
+    busy: float
+
+
+def measured_need(config: RunConfig, spend: float = 1.0) -> Need | None:
+    """What a run takes of its GPU; None if it would run on a CPU. Never run on a GPU so far.
+
+    Without CUDA graphs the gaps between operations count as work, and a GPU looks busier than it
+    is.
+
+    Args:
+        config: what would run.
+        spend: seconds to measure for.
+    """
+    device = config.torch_device()
+    if device.type != "cuda":
+        return None
+    with precision_of_products(config.training.precision):
+        trainer = _first_trainer(config)
+        steps = (partial(trainer.train_step, batch) for batch in _endless_batches(trainer))
+        busy = _busy_share(steps, CudaMeter(), spend)
+    free, total = torch.cuda.mem_get_info(device)
+    return Need(1 - free / total, busy)
+
+
+class Meter(Protocol):
+    """Says how long a device works on something."""
+
+    def work(self, step: Callable[[], object]) -> None:
+        """Let it work, without waiting for it."""
+
+    def seconds(self) -> float:
+        """All of its work since the last time, when it is done."""
+
+
+class CudaMeter:
+    """By events on the current stream."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
+
+    def work(self, step: Callable[[], object]) -> None:
+        """Between two events."""
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        step()
+        end.record()
+        self._events.append((start, end))
+
+    def seconds(self) -> float:
+        """Wait, and add up."""
+        torch.cuda.synchronize()
+        total = sum(start.elapsed_time(end) for start, end in self._events) / 1000
+        self._events = []
+        return total
+
+
+def _busy_share(steps: Iterator[Callable[[], object]], meter: Meter, spend: float) -> float:
+    """The part of the time in which a device works, after a few steps that warm up."""
+    for step in islice(steps, 8):
+        meter.work(step)
+    meter.seconds()
+    start = time.perf_counter()
+    for step in steps:
+        meter.work(step)
+        if time.perf_counter() - start >= spend:
+            break
+    worked = meter.seconds()
+    return min(1.0, worked / (time.perf_counter() - start))
+
+
 def _measured(config: RunConfig, spend: float) -> float:
+    first = _first_trainer(config)
+    per_step, method, stream = _seconds_per_step(first, spend), first.method, first.stream
+    n_steps = (TaskTrainer(method, stream, t, config.training).n_steps for t in range(len(stream)))
+    return per_step * sum(n_steps)
+
+
+def _first_trainer(config: RunConfig) -> TaskTrainer:
     device = config.torch_device()
     if device.type == "cpu":
         keep_freed_memory()
     stream = config.build_stream().to(device)
-    method = config.build_method(stream).to(device)
-    per_step = _seconds_per_step(TaskTrainer(method, stream, 0, config.training), spend)
-    n_steps = (TaskTrainer(method, stream, t, config.training).n_steps for t in range(len(stream)))
-    return per_step * sum(n_steps)
+    return TaskTrainer(config.build_method(stream).to(device), stream, 0, config.training)
 
 
 def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:

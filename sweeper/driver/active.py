@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sweeper import tracking
@@ -329,11 +330,29 @@ class ActiveSweep:
             stage.fail(number, outcome["failure"])
         elif "crash" in outcome:
             stage.crash(number, outcome["crash"], self.sweep.settings.retries)
-        elif "halt" in outcome or self.is_out_of_time:
+        elif "crowded" in outcome and not self._has_made_room(assignment):
+            stage.crash(number, outcome["crowded"], self.sweep.settings.retries)
+        elif "halt" in outcome or "crowded" in outcome or self.is_out_of_time:
             stage.release(number)
         else:
             self._write_stop(stage, assignment, outcome)
         return stage.record(number)
+
+    def _has_made_room(self, assignment: AnyAssignment) -> bool:
+        """Whether there is more room on a GPU now than where this trial ran out of memory."""
+        share = self.prepared.share
+        if assignment.surroundings.gpu == share.gpu:
+            share = share.roomier()
+            self.prepared = replace(self.prepared, share=share)
+            if self.most_at_once is not None:
+                self.most_at_once = min(self.most_at_once, share.at_once)
+        if assignment.surroundings.gpu == share.gpu:
+            return False
+        was = assignment.surroundings.gpu
+        text = f"trial {assignment.number} ran out of memory on {was:g} of a GPU"
+        again = f"it is tried again, and from now on each gets {share.gpu:g}"
+        self.say(f"{self.sweep.name}: {text}; {again}.")
+        return True
 
     def _write_stop(
         self,

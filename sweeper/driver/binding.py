@@ -6,9 +6,9 @@ from typing import Any
 
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, options_of, parse_run
-from mpnet.cost import expected_seconds
+from mpnet.cost import Need, expected_seconds, measured_need
 from mpnet.errors import ConfigError, DataMissing
-from mpnet.machine import count_gpus
+from mpnet.machine import count_gpus, name_of
 from sweeper.config.space import Values, with_values
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
@@ -140,6 +140,16 @@ def n_cpus() -> int:
 def n_gpus() -> int:
     """The GPUs of this machine."""
     return count_gpus()
+
+
+def device_name(configuration: RunConfig) -> str:
+    """The device that a run would have in this process, for a person."""
+    return name_of(configuration.torch_device())
+
+
+def gpu_need(configuration: RunConfig) -> Need | None:
+    """What a run takes of a GPU of this machine, measured; None where there is none."""
+    return measured_need(configuration) if n_gpus() else None
 
 
 def n_steps(configuration: RunConfig) -> int:

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ray
@@ -21,6 +21,8 @@ _ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
 }
+_USABLE_MEMORY = 0.9  # of a GPU: allocators leave gaps, and evaluation takes a little more
+_MOST_ON_A_GPU = 8
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,29 @@ class Share:
 
     Args:
         can_grow: nodes may join, and then more run at once.
+        reason: why so many share a GPU, for a person.
     """
 
     cpu: float
     gpu: float
     at_once: int
     can_grow: bool = False
+    reason: str = ""
 
     @property
     def n_threads(self) -> int:
         """CPU threads of a trial."""
         return max(1, int(self.cpu))
+
+    def roomier(self) -> "Share":
+        """Half as many trials on each GPU; the same where one has it for itself, or needs none."""
+        if not 0 < self.gpu < 1:
+            return self
+        before = _n_parts(1, self.gpu)
+        n = max(1, before // 2)
+        at_once = max(1, self.at_once * n // before)
+        reason = "fewer than before: the memory of a GPU was too small for them"
+        return replace(self, gpu=part_of_gpu(n), at_once=at_once, reason=reason)
 
 
 @contextmanager
@@ -90,8 +104,35 @@ def nodes() -> list[tuple[float, float]]:
     return [(resources.get("CPU", 0.0), resources.get("GPU", 0.0)) for resources in alive]
 
 
-def share(asked: Resources, concurrency: int | None, machine: list[tuple[float, float]]) -> Share:
+def part_of_gpu(n_trials: int) -> float:
+    """A part of which so many fit on a GPU; Ray counts in ten-thousandths."""
+    return 10_000 // n_trials / 10_000
+
+
+def trials_per_gpu(memory: float, busy: float) -> int:
+    """How many trials share a GPU, of which one takes these parts of its memory and its time.
+
+    As many as its memory has room for, and no more than keep it busy: further ones would only
+    wait for each other.
+    """
+    by_memory = _USABLE_MEMORY / max(memory, 1e-6)
+    by_time = 1 / max(busy, 1e-6)
+    return max(1, min(int(by_memory), round(by_time), _MOST_ON_A_GPU))
+
+
+def share(
+    asked: Resources,
+    concurrency: int | None,
+    machine: list[tuple[float, float]],
+    n_per_gpu: int = 1,
+) -> Share:
     """What a trial gets on these nodes.
+
+    Args:
+        asked: by the sweep.
+        concurrency: most trials at once.
+        machine: CPUs and GPUs of every node.
+        n_per_gpu: trials that share a GPU where the sweep leaves it open.
 
     Raises:
         SweepError: no node has what a trial asks for, so that it would wait for ever.
@@ -100,13 +141,15 @@ def share(asked: Resources, concurrency: int | None, machine: list[tuple[float, 
         raise SweepError(
             "sweep.resources: a trial must be given some CPU or GPU, but got 0 and 0."
         )
-    if asked.gpu != "auto" and asked.gpu > 1 and asked.gpu % 1:
+    if asked.gpu != "auto" and asked.gpu > 1:
         raise SweepError(
-            "sweep.resources.gpu: must be a fraction of one GPU or a whole number of them, but "
-            f"got {asked.gpu:g}."
+            "sweep.resources.gpu: at most 1 must be asked for, since a trial trains on one GPU "
+            f"and others would stand idle, but got {asked.gpu:g}; with 1, or auto, trials run "
+            "side by side on all of them."
         )
     n_gpus = sum(gpus for _, gpus in machine)
-    gpu = float(n_gpus > 0) if asked.gpu == "auto" else asked.gpu
+    auto = part_of_gpu(n_per_gpu) if n_gpus else 0.0
+    gpu = auto if asked.gpu == "auto" else asked.gpu
     cpu = _auto_cpu(gpu, machine) if asked.cpu == "auto" else asked.cpu
     fits = sum(_n_fitting(cpu, gpu, *node) for node in machine)
     if fits == 0:

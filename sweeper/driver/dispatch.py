@@ -139,7 +139,7 @@ class _Answers(_NotPickled, tune.Callback):
         self._queue.ended(_assignment(trial), {"crash": _reason(Path(trial.error_file))})
 
 
-_ENDS = ("outcome", "failure", "halt")  # what the last report of a trial may hold
+_ENDS = ("outcome", "failure", "halt", "crowded")  # what the last report of a trial may hold
 
 
 def _reason(file: Path) -> str:

@@ -109,7 +109,11 @@ def _cost(prepared: PreparedSweep, done: Sequence[TrialRecord], spend: float) ->
         return seconds, f"mean of {counted(len(done), 'finished trial')}"
     n_threads = prepared.share.n_threads
     seconds = binding.expected_cost(prepared.configurations[0], n_threads, spend)
-    return seconds * prepared.sweep.settings.repeats, "from a few steps on this machine"
+    measured_on = binding.device_name(prepared.configurations[0])
+    source = f"from a few steps on this machine, {measured_on}"
+    if prepared.share.gpu and measured_on == "a CPU":
+        source += ", while trials run on a GPU"
+    return seconds * prepared.sweep.settings.repeats, source
 
 
 def plan_table(plan: Plan) -> Table:
@@ -122,7 +126,8 @@ def plan_table(plan: Plan) -> Table:
     begun = f", {n_done} of them done" if n_done else ""
     seeds = f", each with {repeats} seeds" if repeats > 1 else ""
     why = f" ({sweep.sampler.reason})" if sweep.sampler.reason else ""
-    given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs, on {plan.where}"
+    why_so_many = f" ({share.reason})" if share.reason else ""
+    given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs{why_so_many}, on {plan.where}"
     by = f"{sweep.n_trials} by {sweep.sampler.name}{why}"
     table.add_row("trials", Text(f"{by}{begun}{seeds}, on validation data"))
     if plan.saving:

@@ -18,6 +18,7 @@ from sweeper.execution import storage
 from sweeper.ledger import JOURNAL, Ledger, key_of_rerun
 from sweeper.results.records import FINAL_STATES
 from sweeper.results.selection import best, reruns
+from sweeper.results.texts import percent
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     except SweepError as error:
         faults.append(str(error))
     try:
-        share = _share_of(opened.sweep, options.address)
+        share = _share_of(opened.sweep, options.address, configurations)
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(opened, uri)
@@ -220,13 +221,22 @@ def _faults_of_places(opened: OpenedSweep, uri: str) -> Iterator[str]:
         yield f"sweep.tracking_uri: {wrong}"
 
 
-def _share_of(sweep: Sweep, address: str | None) -> Share:
+def _share_of(sweep: Sweep, address: str | None, configurations: Sequence[Any]) -> Share:
     """What a trial gets here; a cluster has to be joined to know what it has."""
     asked, most = sweep.settings.resources, sweep.settings.concurrency
+    need = binding.gpu_need(configurations[0]) if configurations and asked.gpu == "auto" else None
+    n_per_gpu = cluster.trials_per_gpu(*need) if need else 1
     if address is None:
-        return cluster.share(asked, most, [(float(binding.n_cpus()), float(binding.n_gpus()))])
-    cluster.connect(address)
-    return replace(cluster.share(asked, most, cluster.nodes()), can_grow=most is None)
+        here = [(float(binding.n_cpus()), float(binding.n_gpus()))]
+        share = cluster.share(asked, most, here, n_per_gpu)
+    else:
+        cluster.connect(address)
+        share = cluster.share(asked, most, cluster.nodes(), n_per_gpu)
+        share = replace(share, can_grow=most is None)
+    if need is None:
+        return share
+    text = f"{percent(need.memory)} of its memory and {percent(need.busy)} of its time"
+    return replace(share, reason=f"a trial alone takes {text}")
 
 
 def _tracking_uri(opened: OpenedSweep, folder: Path) -> str:

@@ -23,7 +23,7 @@ with importing():  # PyTorch and Tune: every new worker waits for them
     from mpnet.continual import Results, run
     from mpnet.environment import environment
     from mpnet.errors import DataMissing, Dead, Diverged
-    from mpnet.machine import limit_threads
+    from mpnet.machine import OutOfMemory, free_device_memory, limit_threads
     from mpnet.metrics import acc, bwt
     from mpnet.results import as_lists, selectivity_by_task, summary_line, write_results
     from mpnet.training import EpochReport
@@ -48,6 +48,7 @@ def run_trial(config: Mapping[str, Any]) -> None:
     """What Tune calls in a worker: train all seeds, report on the way and at the end."""
     with scratch_folder() as folder:
         _Trial(config["assignment"], folder).run()
+    free_device_memory()  # the process stays, for other trials; so would what it has taken
 
 
 class _Memory:
@@ -124,6 +125,10 @@ class _Trial:
             # The same seed would come to the same end, so Tune is not asked to try again.
             self.record.close("FAILED", str(error))
             tune.report({**self.memory.latest, "failure": str(error)})
+            return
+        except OutOfMemory as error:
+            self.record.close("KILLED", str(error))
+            tune.report({**self.memory.latest, "crowded": str(error).partition("\n")[0]})
             return
         except OSError as error:
             self.record.close("KILLED", str(error))

@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
         (["run.method.name=ppbbi"], "did you mean 'ppbi'?"),
         (["run.method.tau_mx=1"], "did you mean 'tau_max'?"),
         (["run.benchmark.name=split_mnist"], "MNIST"),
-        (["sweep.resources.gpu=3"], "one node must have 1 CPUs and 3 GPUs free"),
+        (["sweep.resources.gpu=3"], "at most 1 must be asked for"),
         (
             ["sweep.storage=/proc/nowhere"],
             "sweep.storage: /proc/nowhere: must be a place to write",
@@ -68,7 +68,7 @@ def test_faults_of_all_kinds_are_told_at_once(
     assert main([str(file), "--output", str(tmp_path / "out"), *wrong]) == 2
     printed = capsys.readouterr().err
     assert "ppbbi" in printed
-    assert "3 GPUs" in printed
+    assert "but got 3" in printed
     assert "/proc/nowhere" in printed
 
 

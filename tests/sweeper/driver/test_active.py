@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sweeper.driver.cluster import Share
 from sweeper.execution.assignment import RerunAssignment
 from tests.sweeper.driver.queues import Queue, actives, names, swept
 from tests.sweeper.ledgers import outcome
@@ -45,6 +46,40 @@ def test_a_crash_is_tried_again_as_often_as_its_own_sweep_says(tmp_path: Path) -
         ("failed", "KeyError: 'y'"),
     ]
     assert [active.code for active in queue.sweeps] == [1, 1]
+
+
+def test_a_trial_without_memory_on_its_gpu_is_tried_again_where_fewer_share_one(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    (active,) = actives(tmp_path, swept("a", 4, retries=0), share=Share(1, 0.25, 4))
+    active.say = said.append
+    active.most_at_once = 4
+    queue = Queue(active, devices=(4, 1))
+    first, second, *others = queue.all_now()
+    queue.ended(first, {"crowded": "CUDA out of memory"})
+    queue.ended(second, {"crowded": "CUDA out of memory"})  # began when there was less room
+    assert (active.prepared.share.gpu, active.most_at_once) == (0.5, 2)
+    assert said == [
+        f"a: trial {n} ran out of memory on 0.25 of a GPU; it is tried again, and from now on "
+        "each gets 0.5."
+        for n in (0, 1)
+    ]
+    for assignment in others:
+        queue.finish(assignment)
+    again = queue.all_now()
+    assert [(a.number, a.attempt, a.surroundings.gpu) for a in again] == [(0, 1, 0.5), (1, 1, 0.5)]
+
+
+def test_a_trial_without_memory_on_a_gpu_of_its_own_has_crashed(tmp_path: Path) -> None:
+    (active,) = actives(tmp_path, swept("a", 1, retries=1), share=Share(1, 0.5, 2))
+    queue = Queue(active, devices=(4, 1))
+    for gpu, attempt in ((0.5, 0), (1.0, 1), (1.0, 2)):
+        (assignment,) = queue.all_now()
+        assert (assignment.surroundings.gpu, assignment.attempt) == (gpu, attempt)
+        queue.ended(assignment, {"crowded": "CUDA out of memory"})
+    (record,) = active.ledger.trial_records()
+    assert (record.state, record.reason) == ("failed", "CUDA out of memory")
 
 
 def test_what_a_scheduler_stops_is_stopped_and_cannot_win(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import ray
+from ray import tune
 from ray.cluster_utils import Cluster
 
 from mpnet.machine import limit_threads
@@ -62,6 +63,24 @@ def share_a_gpu(trials: Sequence[TrialRecord]) -> bool:
     last_start = max(trial.metrics["start"] for trial in trials)
     first_end = min(trial.metrics["end"] for trial in trials)
     return len({trial.metrics["gpu"] for trial in trials}) == 1 and last_start < first_end
+
+
+def crowded_trial(config: dict[str, Any]) -> None:
+    """Finds memory only where no more than one other shares its GPU."""
+    gpu = config["assignment"].surroundings.gpu
+    if gpu < 0.5:
+        tune.report({"crowded": "CUDA out of memory"})
+    else:
+        report_outcome(x_of(config), gpu=gpu)
+
+
+def test_trials_without_memory_on_their_gpus_finish_where_fewer_share_one(
+    nodes: Cluster, tmp_path: Path
+) -> None:
+    share = cluster.share(Resources(cpu=0.1), None, cluster.nodes(), n_per_gpu=4)
+    assert (share.gpu, share.at_once) == (0.25, 8)
+    _, trials = run_trials(crowded_trial, 6, share, tmp_path)
+    assert {t.metrics["gpu"] for t in trials} == {0.5}
 
 
 def threads_trial(config: dict[str, Any]) -> None:
