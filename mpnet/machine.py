@@ -1,5 +1,6 @@
 """What a process may use of its machine, and how exactly it multiplies there."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -23,7 +24,9 @@ def name_of(device: torch.device) -> str:
 
 def free_device_memory() -> None:
     """Give memory of GPUs back that nothing uses any more; PyTorch would keep it for later."""
-    torch.cuda.empty_cache()
+    if torch.cuda.is_initialized():
+        gc.collect()
+        torch.cuda.empty_cache()
 
 
 def limit_threads(n_threads: int) -> None:

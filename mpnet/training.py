@@ -148,6 +148,7 @@ class TaskTrainer:
 
     def finish(self) -> None:
         """Go back to the weights of the best epoch and let the method remember them."""
+        self._captured = None  # which holds this trainer and memory of its device
         self.method.load_state_dict(self.best_state)
         self.method.eval()
         self.method.network.end_task(self.t)

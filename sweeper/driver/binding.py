@@ -8,7 +8,7 @@ from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, options_of, parse_run
 from mpnet.cost import Need, expected_seconds, measured_need
 from mpnet.errors import ConfigError, DataMissing
-from mpnet.machine import count_gpus, name_of
+from mpnet.machine import count_gpus, free_device_memory, name_of
 from sweeper.config.space import Values, with_values
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
@@ -149,7 +149,9 @@ def device_name(configuration: RunConfig) -> str:
 
 def gpu_need(configuration: RunConfig) -> Need | None:
     """What a run takes of a GPU of this machine, measured; None where there is none."""
-    return measured_need(configuration) if n_gpus() else None
+    need = measured_need(configuration) if n_gpus() else None
+    free_device_memory()  # trials need it
+    return need
 
 
 def n_steps(configuration: RunConfig) -> int:
@@ -159,4 +161,6 @@ def n_steps(configuration: RunConfig) -> int:
 
 def expected_cost(configuration: RunConfig, n_threads: int, spend: float) -> float:
     """Seconds of a run, from a few steps of it that take `spend` seconds or a little more."""
-    return expected_seconds(configuration, n_threads, spend)
+    seconds = expected_seconds(configuration, n_threads, spend)
+    free_device_memory()
+    return seconds

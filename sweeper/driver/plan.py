@@ -110,7 +110,7 @@ def _cost(prepared: PreparedSweep, done: Sequence[TrialRecord], spend: float) ->
     n_threads = prepared.share.n_threads
     seconds = binding.expected_cost(prepared.configurations[0], n_threads, spend)
     measured_on = binding.device_name(prepared.configurations[0])
-    source = f"from a few steps on this machine, {measured_on}"
+    source = f"from a few steps on {measured_on} of this machine"
     if prepared.share.gpu and measured_on == "a CPU":
         source += ", while trials run on a GPU"
     return seconds * prepared.sweep.settings.repeats, source

@@ -1,14 +1,16 @@
 """What sweeps will take, worked out by hand and rendered to text."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from mpnet.config import parse_run
 from sweeper.config.sweep import parse_sweep
 from sweeper.driver.cluster import Share
-from sweeper.driver.plan import Plan, most_at_once, plan_table, queue_table
+from sweeper.driver.plan import Plan, _cost, most_at_once, plan_table, queue_table
 from sweeper.driver.preparation import OpenedSweep, PreparedSweep
 from sweeper.ledger import Ledger
 
@@ -65,6 +67,25 @@ def test_the_plan_says_what_it_will_take() -> None:
         "/sweeps/s",
     ):
         assert words in text
+
+
+def test_the_plan_says_why_so_many_trials_share_a_gpu() -> None:
+    share = Share(1, 0.25, 4, reason="measured")
+    text = text_of(plan_table(plan(share=share)))
+    assert "0.25 GPUs (measured), on this machine" in text
+
+
+@pytest.mark.parametrize(
+    ("gpu", "source"),
+    [
+        (0.0, "from a few steps on a CPU of this machine"),
+        (0.5, "from a few steps on a CPU of this machine, while trials run on a GPU"),
+    ],
+)
+def test_the_cost_knows_the_device_that_it_was_measured_on(gpu: float, source: str) -> None:
+    run = parse_run({"network": {"name": "mlp", "hidden": [4]}, "device": "cpu"})
+    part = replace(prepared(share=Share(1, gpu, 4)), configurations=[run])
+    assert _cost(part, [], 0.0)[1] == source
 
 
 @pytest.mark.parametrize(
