@@ -1,6 +1,6 @@
 """Deterministic layers with gates, by which a task uses a part of the units only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
@@ -12,14 +12,14 @@ from mpnet.layers.plain import PlainLayers
 class GatedLayers(PlainLayers):
     """torch.nn as it is, and a gate behind every hidden layer.
 
-    Values stay tensors. The task of a batch, known where it enters, is kept here for the gates.
-    They let everything through until a method gives its `attention`: from the task and a gate's
-    place in the network to one factor per unit.
+    Values stay tensors. What the task of a batch lets through, known where the batch enters, is
+    kept here for the gates. They let everything through until a method gives its `attention`:
+    from the task to one factor per unit for each gate, in the order of their places.
     """
 
     def __init__(self) -> None:
-        self.attention: Callable[[int, int], Tensor] | None = None
-        self.task = 0
+        self.attention: Callable[[int], Sequence[Tensor]] | None = None
+        self.factors: Sequence[Tensor] = ()  # of the batch that has entered last
         self._n_gates = 0
 
     def gate(self, n_units: int) -> list[nn.Module]:
@@ -28,8 +28,8 @@ class GatedLayers(PlainLayers):
         return [Gate(self, self._n_gates - 1, n_units)]
 
     def input(self, x: Tensor, t: int) -> Tensor:
-        """The batch; its task is kept."""
-        self.task = t
+        """The batch; what its task lets through is kept."""
+        self.factors = () if self.attention is None else self.attention(t)
         return super().input(x, t)
 
 
@@ -42,10 +42,9 @@ class Gate(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, units, ...) to the same shape."""
-        if self.layers.attention is None:
+        if not self.layers.factors:
             return x
-        factors = self.layers.attention(self.layers.task, self.place)
-        return x * factors.view(-1, *[1] * (x.ndim - 2))
+        return x * self.layers.factors[self.place].view(-1, *[1] * (x.ndim - 2))
 
     def extra_repr(self) -> str:
         """The size, as torch.nn shows sizes."""

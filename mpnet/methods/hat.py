@@ -12,6 +12,7 @@ it is computed as the latter, where nothing overflows. Running statistics of a b
 the authors do not use, are not masked; where all tasks share them, they drift.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import torch
@@ -68,9 +69,9 @@ class HardAttention(Method):
         corrected = self.s_max * embedding.sigmoid()
         return (slope * embedding).sigmoid().detach() + (corrected - corrected.detach())
 
-    def attention(self, t: int, place: int) -> Tensor:
-        """The gates of one layer."""
-        return self.gates(t).split(self.sizes)[place]
+    def attention(self, t: int) -> Sequence[Tensor]:
+        """The gates of every layer."""
+        return self.gates(t).split(self.sizes)
 
     def penalty(self, t: int) -> Tensor:
         """The share of the free units that the task takes; zero when none is left."""
