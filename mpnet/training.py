@@ -37,8 +37,9 @@ class TrainingSettings:
         decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
         clip_norm: largest gradient norm; None to leave gradients as they are.
         patience: epochs without a better validation accuracy before a task ends; None for all.
-        precision: of the factors in matrix products and convolutions; sums and all else are
-            float32. "tf32" is for GPUs, "bfloat16" for CPUs, each where the device has it.
+        precision: the fewest digits that factors of matrix products and convolutions may have; all
+            else is float32. A device that is not faster for it keeps more: "tf32" is for GPUs,
+            "bfloat16" for CPUs.
         cuda_graph: "auto" starts a step as a whole on a GPU, "off" operation by operation; the
             weights are the same.
     """
