@@ -53,7 +53,7 @@ MPNET = [
     ["layers", "datasets", "importance"],
     ["networks", "benchmarks"],
     ["methods"],
-    ["config", "training", "checkpoint"],
+    ["config", "features", "training", "checkpoint"],
     ["first_tasks"],
     ["continual", "results", "cost"],
     ["analysis"],
