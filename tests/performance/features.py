@@ -4,8 +4,8 @@
 
 Ten epochs of a second task of a 2x800 moment MLP on 6,000 random images of MNIST's shape, batch
 500: features computed at the start, against every batch through the trunk. Timed interleaved in
-one process, medians; both start from the same weights and end with the same ones, bit for bit where
-there is one thread. Prints one JSON line: `ratio` is how many times as long the trunk takes.
+one process, medians; both start from the same weights and end with the same ones, bit for bit
+where there is one thread. Prints one JSON line: `ratio` is how many times as long the trunk takes.
 """
 
 import argparse
