@@ -140,4 +140,6 @@ def _seconds_per_step(trainer: TaskTrainer, spend: float) -> float:
 def _endless_batches(trainer: TaskTrainer) -> Iterator[list[Group]]:
     generator = torch.Generator().manual_seed(0)
     while True:
-        yield from batches(trainer.stream, trainer.tasks, trainer.settings.batch_size, generator)
+        yield from batches(
+            trainer.course.stream, trainer.tasks, trainer.settings.batch_size, generator
+        )

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from mpnet.benchmarks import TaskStream
 from mpnet.capture import CapturedStep, CudaGraphs, graph_for
 from mpnet.errors import Dead, Diverged
 from mpnet.evaluation import evaluate
+from mpnet.features import Course, course
 from mpnet.layers.moment import shared_variances, validation
 from mpnet.machine import Precision
 from mpnet.methods import Method, Progress
@@ -93,7 +95,8 @@ class TaskTrainer:
         self.n_steps = settings.epochs * self.n_batches
         self.scales = method.update_scales(t, settings.learning_rate)
         device = self.trained[0].device
-        graph = graph_for(device, settings.cuda_graph) if len(self.tasks) == 1 else None
+        is_plain = len(self.tasks) == 1 and not method.trunk_rests(t)
+        graph = graph_for(device, settings.cuda_graph) if is_plain else None
         self._captured = CapturedStep(self._step_on, graph) if graph else None
         # Elsewhere than on a CPU, numbers that change from step to step are tensors that stay.
         has_numbers = device.type != "cpu" or graph is not None
@@ -102,6 +105,11 @@ class TaskTrainer:
         self.best_state: dict[str, Tensor] = {}
         self.curve: list[tuple[float, float]] = []  # loss and validation accuracy of each epoch
         self.seconds = 0.0  # of training, also by processes that are gone
+
+    @cached_property
+    def course(self) -> Course:
+        """Where batches come from and what they go through; known once training begins."""
+        return course(self.method, self.stream, self.t)
 
     @property
     def is_finished(self) -> bool:
@@ -116,7 +124,7 @@ class TaskTrainer:
         self.method.train()
         total = torch.zeros((), device=self.trained[0].device)
         pull, noise = torch.zeros_like(total), torch.zeros_like(total)
-        for batch in batches(self.stream, self.tasks, self.settings.batch_size, generator):
+        for batch in batches(self.course.stream, self.tasks, self.settings.batch_size, generator):
             loss, pull_of_batch = self.train_step(batch)
             total += loss * sum(len(group.labels) for group in batch)
             pull += pull_of_batch
@@ -198,7 +206,7 @@ class TaskTrainer:
         self.optimiser.zero_grad()
         # Every task checked its images and labels when it was made; here the loss is watched.
         with shared_variances(), validation(False):
-            loss = batch_nll(self.method.network, batch)
+            loss = batch_nll(self.course.network, batch)
             loss.backward()
             pull = self._pull_on_head()
             self.method.after_backward(self.t)
@@ -236,12 +244,11 @@ class TaskTrainer:
 
     def _validation_accuracy(self) -> float:
         """Mean validation accuracy over the examples of all tasks trained on."""
-        splits = [self.stream[i].validation for i in self.tasks]
+        stream, network = self.course
         reached = [
-            evaluate(self.method.network, self.stream[i], split, i).accuracy
-            for i, split in zip(self.tasks, splits, strict=True)
+            evaluate(network, stream[i], stream[i].validation, i).accuracy for i in self.tasks
         ]
-        sizes = [len(split) for split in splits]
+        sizes = [len(stream[i].validation) for i in self.tasks]
         return sum(a * n for a, n in zip(reached, sizes, strict=True)) / sum(sizes)
 
 

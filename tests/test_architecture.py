@@ -55,7 +55,7 @@ MPNET = [
     ["networks", "benchmarks"],
     ["methods"],
     ["evaluation"],
-    ["config", "training", "checkpoint"],
+    ["config", "features", "training", "checkpoint"],
     ["first_tasks"],
     ["continual", "results", "cost"],
     ["analysis"],

@@ -56,7 +56,13 @@ def plain_posteriors(network: nn.Module) -> Iterator[Posterior]:
 
 
 class LayerFamily(ABC):
-    """Makers of layers, named after those of torch.nn, and the two ends of a network."""
+    """Makers of layers, named after those of torch.nn, and the two ends of a network.
+
+    Attributes:
+        is_deterministic: whether layers at evaluation give the same for an image every time.
+    """
+
+    is_deterministic = True
 
     @abstractmethod
     def linear(self, in_features: int, out_features: int) -> nn.Module:
@@ -109,6 +115,15 @@ class LayerFamily(ABC):
     @abstractmethod
     def rows(self, value: Any, start: int, end: int) -> Any:
         """The value of some examples of a batch."""
+
+    def packed(self, value: Any) -> Tensor:
+        """A value of a batch as one tensor, an example in each row; see `unpacked`."""
+        assert isinstance(value, Tensor)
+        return value
+
+    def unpacked(self, packed: Tensor) -> Any:
+        """The value of some examples, of which `packed` gave the rows."""
+        return packed
 
     @abstractmethod
     def with_unit(self, value: Any, other: Any, unit: int) -> Any:

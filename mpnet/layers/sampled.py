@@ -142,6 +142,8 @@ def gaussian_weights(module: nn.Module) -> list[GaussianWeight]:
 class _Sampled(LayerFamily):
     """What both families share: all but the affine layers."""
 
+    is_deterministic = False
+
     def batch_norm1d(self, num_features: int) -> nn.Module:
         """torch.nn.BatchNorm1d over all samples."""
         return Folded(nn.BatchNorm1d(num_features))

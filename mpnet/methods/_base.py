@@ -129,6 +129,10 @@ class Method(nn.Module):
         """The tasks whose data are trained on at task `t`."""
         return [t]
 
+    def trunk_rests(self, t: int) -> bool:
+        """Whether the trunk gives the same for an image throughout the training of task `t`."""
+        return False
+
     def trained_parameters(self, t: int) -> list[nn.Parameter]:
         """What the optimiser may move: the trunk and what the tasks trained on have of their own.
 

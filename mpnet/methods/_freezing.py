@@ -15,6 +15,10 @@ class FrozenTrunk(Method):
         self.is_frozen = t > 0
         self.network.trunk.requires_grad_(not self.is_frozen)
 
+    def trunk_rests(self, t: int) -> bool:
+        """From the second task on; dropout and batch norms rest with it."""
+        return t > 0 and self.network.layers.is_deterministic
+
     def train(self, mode: bool = True) -> Self:
         """A frozen trunk stays in evaluation mode: running statistics would drift otherwise."""
         super().train(mode)

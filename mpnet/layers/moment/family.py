@@ -111,6 +111,14 @@ class MomentLayers(LayerFamily):
         """A slice of both moments."""
         return Moments(value.mean[start:end], None if value.var is None else value.var[start:end])
 
+    def packed(self, value: Moments) -> Tensor:
+        """Mean and variance side by side."""
+        return torch.stack([value.mean, value.dense_var], 1)
+
+    def unpacked(self, packed: Tensor) -> Moments:
+        """Both moments again."""
+        return Moments(packed[:, 0], packed[:, 1])
+
     def with_unit(self, value: Moments, other: Moments, unit: int) -> Moments:
         """A copy of `value` with both moments of the unit from `other`."""
         mean, var = value.mean.clone(), value.dense_var.clone()

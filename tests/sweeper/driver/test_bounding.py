@@ -13,6 +13,13 @@ from tests.sweeper.driver.queues import Queue, actives, swept
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
 
+
+@pytest.fixture(autouse=True)
+def one_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single finished trial is enough to compare with."""
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_FINISHED", 1)
+
+
 BAD: list[Matrix] = [[[0.5]]]  # with the ceilings of whole() at most (0.5 + 0.9) / 2
 
 
@@ -52,6 +59,19 @@ def test_nobody_is_stopped_before_a_trial_has_gone_through_all_tasks(tmp_path: P
     finish(queue, first, whole(0.9, 0.9))
     assert queue.is_hopeless(second, report(BAD))
     assert not queue.is_hopeless(second, {"step": 1})
+
+
+@pytest.mark.parametrize(("n_needed", "is_stopped"), [(2, True), (3, False)])
+def test_a_few_finished_trials_say_too_little_to_stop_anyone(
+    tmp_path: Path, n_needed: int, is_stopped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_FINISHED", n_needed)
+    queue = bounded(tmp_path)
+    first, second, third, _ = queue.all_now()
+    finish(queue, first, whole(0.9, 0.9))
+    assert not queue.is_hopeless(third, report(BAD))
+    finish(queue, second, whole(0.9, 0.9))
+    assert queue.is_hopeless(third, report(BAD)) is is_stopped
 
 
 def test_what_a_running_trial_has_shown_lifts_the_ceiling(tmp_path: Path) -> None:

@@ -33,11 +33,12 @@ def test_two_objectives_and_repeats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheduler", ["asha", "median", "bound"])
 def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
+    good = [round(1e-3 * n, 4) for n in range(1, 11)]  # a bound compares with ten
     command = Command(
         tmp_path,
         f"sweep.scheduler={scheduler}",
-        "sweep.trials=8",
-        "space.training.learning_rate={grid: [1e-3, 2e-3, 3e-3, 4e-3, 1e-6, 2e-6, 3e-6, 4e-6]}",
+        "sweep.trials=14",
+        f"space.training.learning_rate={{grid: {[*good, 1e-6, 2e-6, 3e-6, 4e-6]}}}",
         "sweep.sampler=grid",
         "space.method.tau_max={grid: [1e-4]}",
         "sweep.concurrency=1",
@@ -46,7 +47,7 @@ def test_a_stopped_trial_cannot_win(tmp_path: Path, scheduler: str) -> None:
     command.run()
     states = Counter(trial.state for trial in command.trials())
     assert states["stopped"] > 0
-    assert states["finished"] + states["stopped"] == 8
+    assert states["finished"] + states["stopped"] == 14
     assert all(len(trial.R[0]) == 5 for trial in command.finished())
     winner = command.reruns()[0].rerun.configuration
     assert winner in {trial.number for trial in command.finished()}
