@@ -1,6 +1,7 @@
 """Search over a YAML file: `python -m sweeper.launch search_spaces/quickstart.yaml`."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -23,6 +24,8 @@ if __name__ == "__main__" and not __package__:
     os.execv(sys.executable, [sys.executable, "-m", "sweeper.launch", *sys.argv[1:]])
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of the first imports
     from sweeper.commands.launch import main
 
     sys.exit(main(sys.argv[1:], "python -m sweeper.launch"))

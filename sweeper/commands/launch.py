@@ -11,9 +11,10 @@ from rich.console import Console
 from sweeper.commands._words import print_error
 from sweeper.config.folder import Choice, is_table, load_folder
 from sweeper.config.sweep import Sweep, load_sweep
+from sweeper.driver.stopping import signals_taken
 from sweeper.errors import SweepError
 from sweeper.importing import importing
-from sweeper.results.texts import shell_command
+from sweeper.results.texts import resuming, shell_command
 
 SUMMARY = "Search for the best configurations and rerun them on the test sets."
 EXAMPLES = """examples:
@@ -39,28 +40,35 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper launch") -> in
     options = _parser(prog).parse_intermixed_args(arguments)
     # MPNET_LAUNCH: how it was called where that is not so.
     called = shlex.split(os.environ.get("MPNET_LAUNCH", prog))
+    command = shell_command(*called, *arguments)
+    folder = options.output or Path("sweeps") / _name(options)
     try:
-        sweeps = _sweeps(options)
-        # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
-        with importing():
-            from sweeper.driver import launching
-            from sweeper.driver.preparation import Options
-
-        asked = Options(
-            folder=options.output or Path("sweeps") / _name(options),
-            command=shell_command(*called, *arguments),
-            resume=options.resume,
-            plan_only=options.plan,
-            select_only=options.select_only,
-            address=options.address or os.environ.get("RAY_ADDRESS") or None,
-            is_folder=options.file.is_dir(),
-            is_table=is_table(options.file),
-        )
-        if options.status:
-            return launching.show_status(sweeps, asked, Console())
-        return launching.launch(sweeps, asked, Console())
+        with signals_taken(folder, resuming(command)):
+            return _launched(options, folder, command)
     except SweepError as error:
         return print_error(error)
+
+
+def _launched(options: argparse.Namespace, folder: Path, command: str) -> int:
+    sweeps = _sweeps(options)
+    # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
+    with importing():
+        from sweeper.driver import launching
+        from sweeper.driver.preparation import Options
+
+    asked = Options(
+        folder=folder,
+        command=command,
+        resume=options.resume,
+        plan_only=options.plan,
+        select_only=options.select_only,
+        address=options.address or os.environ.get("RAY_ADDRESS") or None,
+        is_folder=options.file.is_dir(),
+        is_table=is_table(options.file),
+    )
+    if options.status:
+        return launching.show_status(sweeps, asked, Console())
+    return launching.launch(sweeps, asked, Console())
 
 
 def _sweeps(options: argparse.Namespace) -> list[Sweep]:

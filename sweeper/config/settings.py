@@ -46,6 +46,7 @@ class SweepSettings(_Block):
         resources: per trial.
         concurrency: most trials at once.
         retries: of a trial that crashed (a diverging one would diverge again).
+        silent_minutes: a trial that gives no sign of life for so long is ended, and tried again.
         checkpoint_epochs: a running trial is saved every so many epochs of a task.
         checkpoint_minutes: a running trial is saved after this much time, whatever its epoch.
         share_tasks: whether a first task that several trials have in common is trained once.
@@ -70,6 +71,7 @@ class SweepSettings(_Block):
     resources: Resources = Resources()
     concurrency: Annotated[int, Ge(1)] | None = None
     retries: Annotated[int, Ge(0)] = 2
+    silent_minutes: Annotated[float, Gt(0)] = 120.0
     checkpoint_epochs: Annotated[int, Ge(0)] = 10
     checkpoint_minutes: Annotated[float, Gt(0)] = 10.0
     share_tasks: bool = True

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +11,13 @@ from typing import Any
 import ray
 
 from sweeper.config.settings import Resources
+from sweeper.driver.stopping import signals_kept
 from sweeper.errors import SweepError
 
+_log = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
 _ENVIRONMENT = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger and MLflow hold what they would write
     "TUNE_GLOBAL_CHECKPOINT_S": "3600",  # never restored from: the ledger is
@@ -67,8 +72,12 @@ def left_as_found() -> Iterator[None]:
             ray.shutdown()
 
 
-def connect(address: str | None) -> None:
+def connect(address: str | None, say: Callable[[str], None] = _log.warning) -> None:
     """Join a cluster, or start Ray on this machine alone; a second call changes nothing.
+
+    Args:
+        address: of the cluster.
+        say: for what a person should know while it takes long.
 
     Raises:
         SweepError: there is no cluster, or one that we cannot join.
@@ -77,13 +86,32 @@ def connect(address: str | None) -> None:
     if ray.is_initialized():
         return
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # the ledger has the reasons
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    try:
+    with signals_kept():
         if address is None:
-            ray.init(address="local", include_dashboard=False, **quiet)
+            _start_here(say)
         else:
-            _knock(address)
-            ray.init(address=address, **quiet)
+            _join(address)
+
+
+def _start_here(say: Callable[[str], None]) -> None:
+    """Start Ray; on a busy machine its own limit of 30 s may be too short."""
+    for n_left in reversed(range(_ATTEMPTS)):
+        try:
+            ray.init(address="local", include_dashboard=False, **_QUIET)
+            return
+        except Exception as error:  # a bare one, where one of its processes is late
+            why = f"({str(error).strip().partition('. ')[0]})"
+            busy = f"the load is {os.getloadavg()[0]:.0f} on {os.cpu_count()} CPUs"
+            if not n_left:
+                text = f"Ray must start on this machine, but did not in {_ATTEMPTS} attempts"
+                raise SweepError(f"{text} {why}; {busy}: try again when there is less.") from error
+            say(f"Ray has not started in time {why}; {busy}. Trying again.")
+
+
+def _join(address: str) -> None:
+    try:
+        _knock(address)
+        ray.init(address=address, **_QUIET)
     except (OSError, RuntimeError, ray.exceptions.AuthenticationError) as error:
         # RuntimeError: versions that do not match.
         token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"

@@ -5,9 +5,11 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import ray
 from ray import tune
 from ray.tune.execution import class_cache
 from ray.tune.experiment import Trial
@@ -15,7 +17,9 @@ from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, MedianStoppingRule
 from ray.tune.search import Searcher
 
 from sweeper.driver.active import ActiveSweep
+from sweeper.driver.stopping import signals_kept
 from sweeper.driver.sweep_queue import SweepQueue
+from sweeper.driver.watching import Lost, RayWatch, Silence
 from sweeper.execution.assignment import AnyAssignment
 
 # Tune sets a variable for PyTorch Lightning in every trial, and Ray starts a process for whoever
@@ -26,20 +30,22 @@ class_cache.DEFAULT_ENV_VARS.clear()
 Trainable = Callable[[dict[str, Any]], object]
 
 
-def run_queue(queue: SweepQueue, trainable: Trainable, n_devices: int) -> None:
+def run_queue(queue: SweepQueue, trainable: Trainable, n_devices: int, watch: RayWatch) -> None:
     """Run all that the queue gives; returns early if interrupted.
 
     Args:
         queue: of sweeps at work.
         trainable: what runs an assignment, in a worker.
         n_devices: workers that may start side by side.
+        watch: over Ray itself.
     """
     os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(n_devices)
-    with tempfile.TemporaryDirectory(prefix="tune-") as folder:  # Tune's own files: never read
-        _tuner(queue, trainable, folder).fit()
+    # Tune's own files are never read.
+    with tempfile.TemporaryDirectory(prefix="tune-") as folder, signals_kept(), suppress(Lost):
+        _tuner(queue, trainable, folder, watch).fit()
 
 
-def _tuner(queue: SweepQueue, trainable: Trainable, folder: str) -> tune.Tuner:
+def _tuner(queue: SweepQueue, trainable: Trainable, folder: str, watch: RayWatch) -> tune.Tuner:
     return tune.Tuner(
         tune.with_resources(trainable, _resources),
         tune_config=tune.TuneConfig(
@@ -53,7 +59,7 @@ def _tuner(queue: SweepQueue, trainable: Trainable, folder: str) -> tune.Tuner:
             name="queue",
             storage_path=folder,
             verbose=0,
-            callbacks=[_Answers(queue)],
+            callbacks=[_Answers(queue, watch)],
             failure_config=tune.FailureConfig(max_failures=0),  # the ledger counts the tries
         ),
     )
@@ -106,11 +112,33 @@ class _Questions(_NotPickled, Searcher):
 class _Answers(_NotPickled, tune.Callback):
     """What became of it."""
 
-    def __init__(self, queue: SweepQueue) -> None:
-        self._queue = queue
+    def __init__(self, queue: SweepQueue, watch: RayWatch) -> None:
+        self._queue, self._watch = queue, watch
+        self._silence = Silence(lambda t: 60 * queue.settings_of(_assignment(t)).silent_minutes)
+        self._silent: dict[str, str] = {}  # why a trial was ended, by its id
+
+    def on_step_begin(self, iteration: int, trials: list[Trial], **_: Any) -> None:
+        """Look whether anything still moves."""
+        if self._queue.is_cut_off:
+            raise Lost
+        for trial in self._silence.broken(trials):
+            self._break_off(trial)
+
+    def _break_off(self, trial: Trial) -> None:
+        """End a trial that is silent, as a crash does; one without a worker can only wait."""
+        minutes = self._queue.settings_of(_assignment(trial)).silent_minutes
+        text = f"no sign of life for {minutes:g} minutes (sweep.silent_minutes)"
+        actor = trial.temporary_state.ray_actor
+        if actor is None:
+            self._queue.say(_assignment(trial), f"{text}; Ray has no worker for it: `ray status`")
+            return
+        self._queue.say(_assignment(trial), f"{text}, though Ray says {trial.status}; it is ended")
+        self._silent[trial.trial_id] = text
+        ray.kill(actor)
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
         """A worker has it."""
+        self._silence.hear(trial)
         self._queue.started(_assignment(trial))
 
     def on_trial_result(
@@ -122,6 +150,7 @@ class _Answers(_NotPickled, tune.Callback):
         **_: Any,
     ) -> None:
         """Only shown: what a trial reports on the way decides nothing here, see `_Schedulers`."""
+        self._silence.hear(trial)
         self._queue.reported(_assignment(trial), result)
 
     def on_trial_complete(
@@ -135,8 +164,12 @@ class _Answers(_NotPickled, tune.Callback):
         self._queue.ended(_assignment(trial), outcome)
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
-        """It has raised, or its worker or node is gone."""
-        self._queue.ended(_assignment(trial), {"crash": _reason(Path(trial.error_file))})
+        """It has raised, or its worker, its node or all of Ray is gone."""
+        if lost := self._watch.loss():
+            self._queue.ended(_assignment(trial), {"halt": lost})
+            return
+        reason = self._silent.pop(trial.trial_id, "") or _reason(Path(trial.error_file))
+        self._queue.ended(_assignment(trial), {"crash": reason})
 
 
 _ENDS = ("outcome", "failure", "halt", "crowded")  # what the last report of a trial may hold

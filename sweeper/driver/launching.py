@@ -1,7 +1,10 @@
 """The straight line of a launch: check all, plan all, run one queue, tell what came of it."""
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from threading import Event
 from types import ModuleType
 
 from rich.console import Console
@@ -26,13 +29,15 @@ from sweeper.driver.sharing import Claims
 from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.driver.tidying import Tidying
 from sweeper.driver.view import View
+from sweeper.driver.watching import RayWatch, ray_doors
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
 from sweeper.ledger import open_ledger
 from sweeper.report.terminal import headline, print_lines, show_outcome
 from sweeper.results.records import FINAL_STATES
-from sweeper.results.texts import counted, protection_warnings
+from sweeper.results.texts import counted, protection_warnings, resuming
 
+_SECONDS_TO_LEAVE = 5.0  # Tune, when Ray is gone
 _SECONDS_TO_MEASURE = 0.3  # of each sweep, while Ray starts, of which it takes some
 
 
@@ -139,18 +144,27 @@ class _Launch:
         dispatch, trial, plans = self._started(n_done)
         actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
         self.tidying = Tidying(actives)
+        watch = RayWatch(ray_doors())
         with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
             queue = SweepQueue(actives, self._devices(), view, self._on_over)
-            dispatch.run_queue(queue, trial.run_trial, self._n_devices())
+            with watch.watching(partial(self._cut_off, queue, view)):
+                dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
             self.clerk.shutdown()
         return self._told(queue)
+
+    def _cut_off(self, queue: SweepQueue, view: View, text: str, is_over: Event) -> None:
+        """Ray is gone. Tune may wait for it where no exception reaches it: end without it then."""
+        queue.halted, queue.is_cut_off = text, True
+        if not is_over.wait(_SECONDS_TO_LEAVE):
+            view.__exit__()
+            os._exit(self._told(queue))
 
     def _started(self, n_done: int) -> tuple[ModuleType, ModuleType, list[Plan]]:
         """Start Ray, measure a few steps and import Tune and MLflow, all side by side."""
         with importing(), ThreadPoolExecutor(2) as pool:
             modules = pool.submit(_imported, self.prepared[0].uri)
             plans = pool.submit(_planned, self.prepared, self.options, self.console)
-            cluster.connect(self.options.address)
+            cluster.connect(self.options.address, self._say)
             _show_plans(plans.result(), n_done, self.console)
             return *modules.result(), plans.result()
 
@@ -215,15 +229,13 @@ class _Launch:
 
     def _say_how_to_go_on(self, unfinished: Sequence[ActiveSweep], halted: str) -> None:
         if halted:
-            text = f"The storage is full; make space there, then go on. ({halted})"
-            self.console.print(text, style="red", markup=False, soft_wrap=True)
+            self.console.print(halted, style="red", markup=False, soft_wrap=True)
         searches = [s.ledger.search(s.sweep) for s in unfinished if s.ledger.has_begun]
         n_left = sum(search.n_left for search in searches)
         n_left += sum(s.sweep.n_trials for s in unfinished if not s.ledger.has_begun)
         what = f"{counted(n_left, 'trial')} to go" if n_left else "reruns to go"
-        again = self.options.command.removesuffix(" --resume") + " --resume"
         self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")
-        self.console.print(f"  {again}", soft_wrap=True, highlight=False)
+        self.console.print(f"  {resuming(self.options.command)}", soft_wrap=True, highlight=False)
 
 
 def _imported(uri: str) -> tuple[ModuleType, ModuleType]:

@@ -7,6 +7,7 @@ search would otherwise begin late, and most devices be idle while its reruns wai
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from sweeper.config.settings import SweepSettings
 from sweeper.driver.active import ActiveSweep
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import AnyAssignment
@@ -48,6 +49,7 @@ class SweepQueue:
         self.sweeps, self.devices = tuple(sweeps), devices
         self.listener, self.on_over = listener, on_over
         self.halted = ""  # why nothing more is to start, if so
+        self.is_cut_off = False  # from Ray, so that nothing of it is to be waited for
         self.refused: dict[int, SweepError] = {}  # sweeps that could not even begin, by place
 
     @property
@@ -93,6 +95,15 @@ class SweepQueue:
         used_gpu = own.gpu + sum(share.gpu * n for share, n in shares)
         return used_cpu <= cpus + 1e-6 and used_gpu <= gpus + 1e-6
 
+    def settings_of(self, assignment: AnyAssignment) -> SweepSettings:
+        """How its sweep searches."""
+        return self.sweeps[assignment.sweep].sweep.settings
+
+    def say(self, assignment: AnyAssignment, text: str) -> None:
+        """Tell a person something about it."""
+        sweep = self.sweeps[assignment.sweep]
+        sweep.say(f"{sweep.sweep.name}: {assignment.name}: {text}.")
+
     def started(self, assignment: AnyAssignment) -> None:
         """A worker has it."""
         self.listener.started(assignment)
@@ -103,7 +114,7 @@ class SweepQueue:
         self.listener.reported(assignment, metrics)
 
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> None:
-        """A worker has ended; a storage that is full stops the whole queue."""
+        """A worker has ended; a storage that is full, or no Ray, stops the whole queue."""
         if "halt" in outcome:
             self.halted = outcome["halt"]
         sweep = self.sweeps[assignment.sweep]

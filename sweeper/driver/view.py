@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.driver.active import ActiveSweep
-from sweeper.execution.assignment import AnyAssignment, RerunAssignment, TrialAssignment
+from sweeper.execution.assignment import AnyAssignment, TrialAssignment
 from sweeper.results.ranking import ranked
 from sweeper.results.records import Record, TrialRecord
 from sweeper.results.texts import duration, in_line, percent
@@ -128,7 +128,7 @@ class View:
         head = f"[{self._sweep_name(assignment)}{assignment.stage} {count}]"
         seconds = self._seconds_left()
         left = f"  ({duration(seconds)} left)" if seconds else ""
-        return f"{head} {_name(assignment)} {state}: {reached}  {_settings(assignment)}{left}"
+        return f"{head} {assignment.name} {state}: {reached}  {_settings(assignment)}{left}"
 
     def _sweep_name(self, assignment: AnyAssignment) -> str:
         """The name of its sweep where there are several, and a space."""
@@ -178,7 +178,7 @@ class View:
         table = Table.grid(padding=(0, 2))
         for trial in list(self._running.values()):
             table.add_row(
-                Text(f"  {self._sweep_name(trial.assignment)}{_name(trial.assignment)}"),
+                Text(f"  {self._sweep_name(trial.assignment)}{trial.assignment.name}"),
                 ProgressBar(total=1.0, completed=trial.share, width=20),
                 f"{percent(trial.score):>8}" if trial.score else "starting",
                 Text(_settings(trial.assignment), style="dim"),
@@ -209,14 +209,6 @@ class View:
 
 def _place(assignment: AnyAssignment) -> tuple[int, str, int]:
     return assignment.sweep, assignment.stage, assignment.number
-
-
-def _name(assignment: AnyAssignment) -> str:
-    if isinstance(assignment, RerunAssignment):
-        rerun = assignment.rerun
-        order = "" if rerun.class_order is None else f", class order {rerun.class_order}"
-        return f"rerun of trial {rerun.configuration}, seed {rerun.seed}{order}"
-    return f"trial {assignment.number}"
 
 
 def _settings(assignment: AnyAssignment) -> str:

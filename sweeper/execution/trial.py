@@ -135,7 +135,9 @@ class _Trial:
             if not _is_full(error):
                 raise
             # Not the trial's fault, and every other one would meet it too.
-            tune.report({**self.memory.latest, "halt": f"{self.assignment.storage}: {error}"})
+            why = f"({self.assignment.storage}: {error})"
+            text = f"The storage is full; make space there, then go on. {why}"
+            tune.report({**self.memory.latest, "halt": text})
             return
         except Exception as error:
             self.record.close("FAILED", f"{type(error).__name__}: {error}")

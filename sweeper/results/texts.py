@@ -123,6 +123,11 @@ def shell_command(*words: str) -> str:
     return shlex.join([*filter(None, [os.environ.get("MPNET_RUN")]), *words])
 
 
+def resuming(command: str) -> str:
+    """The command that goes on with what this one has begun."""
+    return command.removesuffix(" --resume") + " --resume"
+
+
 def counted(n: int, noun: str) -> str:
     """A count with its noun: 1 trial, 2 trials."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

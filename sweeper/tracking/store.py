@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 _ANSWER_SECONDS = 10.0
+_LOCAL_SECONDS = 120.0  # a file has no network to be cut off from: only a busy machine is slow
 
 # What MLflow's client does unless the user has said otherwise. An attempt lasts seconds, and is
 # not repeated by the client itself: a run asked for twice would be two runs.
@@ -53,7 +54,7 @@ def experiment_id(uri: str, name: str) -> str:
 
 
 def tracking_fault(uri: str) -> str | None:
-    """Why the store cannot be used, or None; known within about ten seconds."""
+    """Why the store cannot be used, or None; a server's silence is known within ten seconds."""
     if without_password(uri) != uri:
         # It would be kept with the sweep: in its ledger, in MLflow, in the report.
         return f"{without_password(uri)}: must come without user and password; {_CREDENTIALS}."
@@ -66,11 +67,14 @@ def tracking_fault(uri: str) -> str | None:
     found: list[str | None] = []
     thread = threading.Thread(target=lambda: found.append(_answer_fault(uri)), daemon=True)
     thread.start()
-    thread.join(_ANSWER_SECONDS)
-    late = f"but does not within {_ANSWER_SECONDS:.0f} s"
-    return found[0] if found else _must_answer(uri, late, _OTHER_STORE)
+    patience, advice = _ANSWER_SECONDS, _OTHER_STORE
+    if _is_sqlite(uri):
+        patience, advice = _LOCAL_SECONDS, _LESS_BUSY
+    thread.join(patience)
+    return found[0] if found else _must_answer(uri, f"but does not within {patience:g} s", advice)
 
 
+_LESS_BUSY = "try again when this machine and its disk are less busy"
 _OTHER_STORE = "start the MLflow server or give another tracking URI"
 _CREDENTIALS = (
     "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN (for a "

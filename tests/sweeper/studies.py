@@ -11,6 +11,7 @@ from sweeper.driver.active import ActiveSweep
 from sweeper.driver.cluster import Share
 from sweeper.driver.preparation import OpenedSweep, PreparedSweep
 from sweeper.driver.sweep_queue import SweepQueue
+from sweeper.driver.watching import RayWatch
 from sweeper.execution.assignment import AnyAssignment
 from sweeper.ledger import Ledger
 from sweeper.results.records import Record, TrialRecord
@@ -64,7 +65,8 @@ def run_sweeps(
     devices = sum(cpus for cpus, _ in nodes), sum(gpus for _, gpus in nodes)
     queue = SweepQueue(sweeps, devices, Nobody(), lambda _: None)
     start = time.perf_counter()
-    dispatch.run_queue(queue, trainable, max(s.prepared.share.at_once for s in sweeps))
+    n_devices = max(s.prepared.share.at_once for s in sweeps)
+    dispatch.run_queue(queue, trainable, n_devices, RayWatch([]))
     return time.perf_counter() - start
 
 

@@ -38,8 +38,16 @@ class Command:
         self.file = folder / "small.yaml"
         self.file.write_text(json.dumps(SMALL))  # JSON is YAML
 
-    def start(self, *options: str) -> "subprocess.Popen[str]":
-        """In the background, with a terminal's handling of signals."""
+    def start(
+        self, *options: str, ignored: signal.Signals | None = None
+    ) -> "subprocess.Popen[str]":
+        """In the background, with a terminal's handling of signals but of one that is ignored."""
+
+        def handle_signals() -> None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if ignored is not None:
+                signal.signal(ignored, signal.SIG_IGN)
+
         command = [sys.executable, "-m", "sweeper.launch", str(self.file), *self.overrides]
         return subprocess.Popen(
             [*command, "--output", str(self.folder), *options],
@@ -47,7 +55,7 @@ class Command:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            preexec_fn=handle_signals,
         )
 
     def run(self, *options: str, code: int = 0) -> str:
@@ -121,10 +129,15 @@ def kill(pid: int) -> None:
 
 def workers(driver: int) -> list[int]:
     """Processes in which the trials of a driver run."""
+    return descendants(driver, "ray::Implicit")
+
+
+def descendants(driver: int, name: str = "") -> list[int]:
+    """Processes that a driver has started, and those that they have, whose name begins so."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True)
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
     parents = {int(pid): int(parent) for pid, parent, *_ in rows}
-    found = [int(pid) for pid, _, *name in rows if name and name[0].startswith("ray::Implicit")]
+    found = [int(pid) for pid, _, *command in rows if command and command[0].startswith(name)]
     return [pid for pid in found if driver in _ancestors(pid, parents)]
 
 

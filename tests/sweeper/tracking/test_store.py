@@ -113,3 +113,15 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, uri: str) 
     store.connect(uri)
     assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "77"
     assert os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] == "0"
+
+
+def test_a_busy_machine_is_waited_for_where_the_store_is_a_file(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_ANSWER_SECONDS", 0.0)
+    assert tracking_fault(uri) is None
+    monkeypatch.setattr(store, "_LOCAL_SECONDS", 0.0)
+    late = (
+        "must answer, but does not within 0 s; try again when this machine and its disk are less"
+    )
+    assert late in str(tracking_fault(uri))
