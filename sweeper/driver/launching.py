@@ -50,6 +50,8 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     with only_driver(options.folder), cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
         check_begun(every, options)
+        if not options.plan_only:
+            print_lines(console, [text for opened in every if (text := opened.ledger.mend())])
         left = [e for e in every if options.plan_only or not e.is_finished]
         if not left:
             _show_finished(every, options, console)

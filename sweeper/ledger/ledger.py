@@ -42,8 +42,21 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        journal = JournalFile(folder / JOURNAL)
-        self.together, self._storage = journal.together, JournalStorage(journal)
+        self._journal = journal = JournalFile(folder / JOURNAL)
+        self.together = journal.together
+        try:
+            self._storage = JournalStorage(journal)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+            # Only what was written before lines had checks can be wrong and look right.
+            raise SweepError(
+                f"{folder / JOURNAL}: line {journal.n_read} must be one of Optuna's, but is "
+                f"damaged ({type(error).__name__}: {error}); mend it, or take it out."
+            ) from error
+
+    def mend(self) -> str:
+        """Replace a journal that is damaged by what is left of it; gives a line that says so."""
+        aside = self._journal.mend()
+        return f"{self.folder / JOURNAL}: mended; as it was, it is in {aside}." if aside else ""
 
     # The sweep
 

@@ -18,6 +18,7 @@ from optuna.trial import TrialState
 
 from sweeper.ledger import JOURNAL, Ledger
 from sweeper.ledger.journal import JournalFile
+from sweeper.ledger.mending import log_of
 from sweeper.results.records import Rerun
 from tests.sweeper.ledger.journals import lines_of
 from tests.sweeper.ledgers import (
@@ -93,7 +94,7 @@ def test_half_a_line_is_dropped_by_the_next_writer(
         file.write(half)
     assert list(journal.read_logs(0)) == whole
     journal.append_logs([THREE])
-    assert list(map(json.loads, lines_of(tmp_path))) == [*whole, THREE]
+    assert list(map(log_of, lines_of(tmp_path))) == [*whole, THREE]
     assert list(journal.read_logs(len(whole))) == [THREE]
 
 
