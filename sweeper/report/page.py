@@ -18,6 +18,7 @@ from sweeper.results.sharing import saved_text
 from sweeper.results.tested import mean_matrix
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
+_MOST_ROWS = 1000  # of the table; trials.csv has all
 _N_COMMANDS = 3  # of the best trials
 
 
@@ -53,7 +54,7 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
             css=file_text("page.css"),
             js=file_text("page.js"),
             plotly_js=plotly.offline.get_plotlyjs(),
-            rows=[_row(facts, place, t) for place, t in enumerate(_listed(facts))],
+            rows=[_row(facts, p, t) for p, t in enumerate(_listed(facts)[:_MOST_ROWS])],
             matrices=run_figures.matrices(facts),
             curves=run_figures.curves(facts),
             forest=differences(facts),
@@ -78,7 +79,8 @@ def first_tasks(facts: Facts) -> str:
 
 def markdown(facts: Facts, about: Mapping[str, str]) -> str:
     """The page as Markdown, without pictures."""
-    rows = [[entry.text for entry in _row(facts, p, t)] for p, t in enumerate(_listed(facts))]
+    shown = enumerate(_listed(facts)[:_MOST_ROWS])
+    rows = [[entry.text for entry in _row(facts, place, t)] for place, t in shown]
     R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
     template = jinja_environment().get_template("page.md")
     return template.render(**_context(facts, about), rows=rows, R=R)
@@ -128,6 +130,7 @@ def _context(facts: Facts, about: Mapping[str, str]) -> dict[str, Any]:
         "warnings": texts.protection_warnings(facts.best_protected),
         "compared": compare(facts),
         "columns": _columns(facts),
+        "n_hidden": max(0, len(facts.trials) - _MOST_ROWS),
         "commands": _commands(facts, file),
         "objective": " and ".join(metric.upper() for metric in facts.sweep.select_objective),
     }

@@ -1,5 +1,6 @@
 """Pictures of the search: what it found, how it went, which parameters mattered."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ _ABOUT_TRADE_OFF = (
     "No trial beats one on the Pareto front in both. Diamonds: test means with their deviations; "
     "cross: the paper's cell. Click a name in the legend to hide it."
 )
+MOST_DRAWN = 500  # trials, in a figure
 _FEWEST = 4  # trials that a sensitivity can be told from
 
 
@@ -27,7 +29,8 @@ def trade_off(facts: Facts) -> Figure:
         return Figure(name, title, "Left out: it takes at least two finished trials.")
     chart = go.Figure()
     front = sorted(facts.front, key=lambda trial: trial.metrics["bwt"])
-    chart.add_trace(_dots(facts, facts.ranked, "trial", mode="markers", marker=dot(GREY, 7)))
+    shown = thinned(facts.ranked)
+    chart.add_trace(_dots(facts, shown, "trial", mode="markers", marker=dot(GREY, 7)))
     line = {"color": ORANGE, "width": 1.5, "shape": "vh"}
     chart.add_trace(
         _dots(facts, front, "Pareto front", mode="lines+markers", line=line, marker=dot(ORANGE, 9))
@@ -37,7 +40,7 @@ def trade_off(facts: Facts) -> Figure:
     for trace in [*_tested(facts), *_printed(facts)]:
         chart.add_trace(trace)
     chart.update_layout(xaxis_title="BWT (%)", yaxis_title="ACC (%)")
-    return Figure(name, title, _ABOUT_TRADE_OFF, div(chart, name, 460))
+    return Figure(name, title, _ABOUT_TRADE_OFF + _part(facts), div(chart, name, 460))
 
 
 def _dots(facts: Facts, trials: Sequence[TrialRecord], name: str, **look: Any) -> go.Scatter:
@@ -104,10 +107,10 @@ def history(facts: Facts, metric: str) -> Figure:
         "Points: finished trials in the order of the ledger; line: the best so far. A line that "
         "has been flat for long says that more trials of this kind would hardly help."
     )
-    chart = studies.history(facts.sweep.space, _by_number(facts), metric)
+    chart = studies.history(facts.sweep.space, _history(facts, metric), metric)
     chart.data[0].update(name="trial", marker=dot(SKY, 7))
     chart.data[1].update(name="best so far", line={"color": ORANGE, "width": 2, "shape": "hv"})
-    return Figure(name, title, caption, div(chart, name, 380))
+    return Figure(name, title, caption + _part(facts), div(chart, name, 380))
 
 
 def parallel(facts: Facts) -> Figure:
@@ -126,9 +129,9 @@ def parallel(facts: Facts) -> Figure:
         "matters; where they spread, it does not. None: the parameter does not exist there."
     )
     space, metrics = facts.sweep.space, facts.sweep.objective
-    chart = studies.parallel_coordinates(space, _by_number(facts), metrics)
+    chart = studies.parallel_coordinates(space, _by_number(thinned(facts.ranked)), metrics)
     chart.update_layout(margin={"l": 60, "r": 30, "t": 30, "b": 40})
-    return Figure(name, title, caption, div(chart, name, 440))
+    return Figure(name, title, caption + _part(facts), div(chart, name, 440))
 
 
 def sensitivity(facts: Facts, metric: str) -> Figure:
@@ -145,10 +148,11 @@ def sensitivity(facts: Facts, metric: str) -> Figure:
     )
     if len(facts.ranked) < 50:
         caption += f" From {len(facts.ranked)} trials only: a hint, not a measurement."
-    chart = studies.sensitivity(facts.sweep.space, _by_number(facts), metric)
+    trials = thinned(_by_number(facts.ranked))
+    chart = studies.sensitivity(facts.sweep.space, trials, metric)
     chart.update_traces(marker_color=BLUE)
     n_bars = len(chart.data[0].y)
-    return Figure(name, title, caption, div(chart, name, 120 + 34 * n_bars))
+    return Figure(name, title, caption + _part(facts), div(chart, name, 120 + 34 * n_bars))
 
 
 def _too_little(facts: Facts, fewest: int, n_parameters: int) -> str:
@@ -162,5 +166,27 @@ def _too_little(facts: Facts, fewest: int, n_parameters: int) -> str:
     return ""
 
 
-def _by_number(facts: Facts) -> list[TrialRecord]:
-    return sorted(facts.ranked, key=lambda trial: trial.number)
+def thinned(trials: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
+    """As many as a page can hold, evenly from the first to the last of them."""
+    return trials[:: max(1, math.ceil(len(trials) / MOST_DRAWN))]
+
+
+def _part(facts: Facts) -> str:
+    """A sentence where not all trials are drawn."""
+    n_drawn, n_all = len(thinned(facts.ranked)), len(facts.ranked)
+    return f" Evenly thinned: {n_drawn} of {n_all} trials." if n_drawn < n_all else ""
+
+
+def _history(facts: Facts, metric: str) -> list[TrialRecord]:
+    """The trials to be drawn, with all that were better than every one before them."""
+    trials, best = _by_number(facts.ranked), -math.inf
+    drawn = {trial.number for trial in thinned(trials)}
+    for trial in trials:
+        if trial.metrics[metric] > best:
+            best = trial.metrics[metric]
+            drawn.add(trial.number)
+    return [trial for trial in trials if trial.number in drawn]
+
+
+def _by_number(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    return sorted(trials, key=lambda trial: trial.number)

@@ -50,7 +50,8 @@ def _fronts(points: set[Point]) -> dict[Point, int]:
     """Which front each point belongs to: 0 is the Pareto front, 1 the front of the rest, ...
 
     What dominates a point is larger in the order of tuples too, so it has been seen before; and
-    where one front has such a point, all before it have one, so the place can be bisected.
+    where one front has such a point, all before it have one, so the place can be bisected. Of two
+    metrics only the second is left to compare, and the last point of a front has the best of it.
     """
     fronts: list[list[Point]] = []
     places: dict[Point, int] = {}
@@ -64,7 +65,8 @@ def _fronts(points: set[Point]) -> dict[Point, int]:
 
 
 def _has_room(front: list[Point], point: Point) -> bool:
-    return not any(_dominates(other, point) for other in reversed(front))
+    seen = front[-1:] if len(point) <= 2 else reversed(front)
+    return not any(_dominates(other, point) for other in seen)
 
 
 def _point(trial: TrialRecord, metrics: Sequence[str]) -> Point:

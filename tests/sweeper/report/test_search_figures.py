@@ -3,7 +3,7 @@
 import pytest
 
 from sweeper.report.rendering import render
-from sweeper.report.search_figures import trade_off
+from sweeper.report.search_figures import MOST_DRAWN, history, trade_off
 from sweeper.results.facts import facts_of
 from tests.sweeper.records import HOSTILE, TESTS, TRIALS, Page, finished, sweep_of
 from tests.sweeper.report.pages import drawn, rendered
@@ -80,3 +80,26 @@ def test_two_objectives_have_a_history_and_a_sensitivity_each() -> None:
     assert "2 trials on the Pareto front of ACC and BWT; shown is the one with the best ACC." in (
         page.text
     )
+
+
+# Many trials
+
+
+def test_figures_of_many_trials_are_thinned_and_say_so() -> None:
+    trials = [
+        finished(n, (n * 7919 % 5003) / 5003, -n / 5003, values={"method.tau_0": 10.0 ** -(n % 9)})
+        for n in range(2 * MOST_DRAWN + 1)
+    ]
+    space = {"method.tau_0": {"log_uniform": [1e-9, 1.0]}}
+    facts = facts_of(sweep_of(space), trials, [])
+    traces, _ = drawn(trade_off(facts))
+    points = {trace["name"]: list(zip(trace["x"], trace["y"], strict=True)) for trace in traces}
+    assert len(points["trial"]) <= MOST_DRAWN
+    assert points["best"][0] in points["trial"]
+    assert f"Evenly thinned: {len(points['trial'])} of {len(trials)} trials." in str(
+        trade_off(facts).caption
+    )
+    lines, _ = drawn(history(facts, "acc"))
+    best = max(trial.metrics["acc"] for trial in trials)
+    assert max(lines[1]["y"]) == pytest.approx(100 * best)
+    assert MOST_DRAWN / 2 < len(lines[0]["x"]) < len(trials)
