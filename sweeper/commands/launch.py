@@ -65,6 +65,7 @@ def _launched(options: argparse.Namespace, folder: Path, command: str) -> int:
         address=options.address or os.environ.get("RAY_ADDRESS") or None,
         is_folder=options.file.is_dir(),
         is_table=is_table(options.file),
+        tracking_uri=options.tracking_uri,
     )
     if options.status:
         return launching.show_status(sweeps, asked, Console())
@@ -107,5 +108,6 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "--only", action="append", metavar="PATTERN", help="of a folder: sweeps with such names"
     )
     parser.add_argument("--output", type=Path, help="folder for files (default: sweeps/NAME)")
+    parser.add_argument("--tracking-uri", help="of MLflow; for a begun sweep, from now on")
     parser.add_argument("--address", help="of a Ray cluster, such as auto (default: RAY_ADDRESS)")
     return parser

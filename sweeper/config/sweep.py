@@ -138,7 +138,7 @@ def difference(old: Sweep, new: Sweep) -> str:
 
 
 _FREE = (  # none of them changes what a trial comes to
-    *("trials", "hours", "patience", "concurrency", "resources", "retries"),
+    *("trials", "hours", "patience", "concurrency", "resources", "retries", "silent_minutes"),
     *("share_tasks", "keep_tasks", "keep_runs"),
 )
 

@@ -161,6 +161,7 @@ class ActiveSweep:
         self.tracking = self._opened_tracking()
         self.ledger.tracking_uri = self.prepared.uri
         self.settle()
+        self._write_missing_runs()
         if self.is_select_only:
             self._begin_reruns()
             return
@@ -196,6 +197,23 @@ class ActiveSweep:
             tracking.close_left_over(self.tracking, _statuses(self.ledger))
         except ConnectionError as error:
             self.say(f"MLflow is away ({error}); its runs are put right by the next --resume.")
+
+    def _write_missing_runs(self) -> None:
+        """Give MLflow what it has lost, or what another store than before never had."""
+        status_of = _statuses(self.ledger)
+        if not status_of:
+            return
+        from sweeper.execution.rebuilding import write_missing_runs  # not at the first start
+
+        records = [*self.ledger.trial_records(), *self.ledger.rerun_records()]
+        try:
+            n_missing = write_missing_runs(records, status_of, self._surroundings())
+        except ConnectionError as error:
+            self.say(f"MLflow is away ({error}); the next --resume looks for missing runs.")
+            return
+        if n_missing:
+            lacked = f"MLflow lacked {counted(n_missing, 'run')}"
+            self.say(f"{self.sweep.name}: {lacked}, written again from the ledger.")
 
     def _watch_the_clock(self) -> None:
         """A budget of hours ends a search like any other end; more of them go on with it."""

@@ -24,6 +24,7 @@ from sweeper.driver.preparation import (
     only_driver,
     opened_sweeps,
     prepare,
+    set_damage_aside,
 )
 from sweeper.driver.sharing import Claims
 from sweeper.driver.sweep_queue import SweepQueue
@@ -50,21 +51,33 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     with only_driver(options.folder), cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
         check_begun(every, options)
-        if not options.plan_only:
-            print_lines(console, [text for opened in every if (text := opened.ledger.mend())])
-        left = [e for e in every if options.plan_only or not e.is_finished]
+        print_lines(console, set_damage_aside(every, options))
+        is_asked = options.plan_only or options.tracking_uri is not None
+        left = [e for e in every if is_asked or not e.is_finished]
         if not left:
             _show_finished(every, options, console)
         prepared = _all_prepared(left, options, console)
         if options.plan_only:
             _show_plans(_planned(prepared, options, console), 0, console)
             return 0
-        code = _Launch(prepared, options, console).run(len(every) - len(left)) if left else 0
+        code = _run(prepared, options, console, len(every) - len(left)) if left else 0
         if options.is_table and code != INTERRUPTED:
             from sweeper.report.table1.writing import write  # seconds: not at the start
 
             write(options.folder, console)
         return code
+
+
+def _run(
+    prepared: Sequence[PreparedSweep], options: Options, console: Console, n_done: int
+) -> int:
+    try:
+        return _Launch(prepared, options, console).run(n_done)
+    except OSError as error:  # of the ledger or of a report: trials meet it by themselves
+        raise SweepError(
+            f"{options.folder}: the disk must take what is written, but: {error}. Nothing is lost "
+            f"that was. Put it right, then go on with:\n  {resuming(options.command)}"
+        ) from error
 
 
 def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:

@@ -34,6 +34,7 @@ class Options:
         address: of a Ray cluster; None for this machine alone.
         is_folder: the sweeps come from a folder, not from a file.
         is_table: they are the cells of the paper's table.
+        tracking_uri: of MLflow from now on, whatever it was before.
     """
 
     folder: Path
@@ -44,6 +45,7 @@ class Options:
     address: str | None = None
     is_folder: bool = False
     is_table: bool = False
+    tracking_uri: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class OpenedSweep:
         """Whether search and reruns of just this sweep are done, and MLflow knows it."""
         ledger, sweep = self.ledger, self.sweep
         if not ledger.has_begun or not ledger.places or any(self.outbox.glob("*")):
+            return False
+        if tracking.is_lost(ledger.tracking_uri or ""):
             return False
         if ledger.search(sweep).n_left:
             return False
@@ -137,6 +141,14 @@ def opened_sweeps(sweeps: Sequence[Sweep], options: Options) -> list[OpenedSweep
     places = [folder / sweep.name if options.is_folder else folder for sweep in sweeps]
     pairs = zip(sweeps, places, strict=True)
     return [OpenedSweep(sweep, Ledger(place), folder) for sweep, place in pairs]
+
+
+def set_damage_aside(every: Sequence[OpenedSweep], options: Options) -> list[str]:
+    """Go on with what is left of ledgers and of our own database; gives lines that say so."""
+    if options.plan_only:
+        return []
+    tracking.set_aside_damaged(_own_uri(options))  # the ledgers know what was in it
+    return [text for opened in every if (text := opened.ledger.mend())]
 
 
 def check_begun(every: Sequence[OpenedSweep], options: Options) -> None:
@@ -191,7 +203,7 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     Raises:
         SweepError: with all that was found.
     """
-    uri = _tracking_uri(opened, options.folder.resolve())
+    uri = _tracking_uri(opened, options)
     faults: list[str] = []
     configurations, share = [], Share(1, 0, 1)
     try:
@@ -239,7 +251,11 @@ def _share_of(sweep: Sweep, address: str | None, configurations: Sequence[Any]) 
     return replace(share, reason=f"a trial alone takes {text}")
 
 
-def _tracking_uri(opened: OpenedSweep, folder: Path) -> str:
-    """The MLflow store of what has begun; else the one asked for, or a new file."""
+def _tracking_uri(opened: OpenedSweep, options: Options) -> str:
+    """The MLflow store asked for now, or of what has begun, or of a new sweep, or a new file."""
     asked = opened.sweep.settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-    return opened.ledger.tracking_uri or asked or f"sqlite:///{folder / 'mlflow.db'}"
+    return options.tracking_uri or opened.ledger.tracking_uri or asked or _own_uri(options)
+
+
+def _own_uri(options: Options) -> str:
+    return f"sqlite:///{options.folder.resolve() / 'mlflow.db'}"

@@ -170,7 +170,7 @@ def is_whole(folder: Path) -> bool:
     """Whether a state is as its writer left it, not what a death or a full disk left of it."""
     try:
         digest = json.loads((folder / MEMORY).read_text())["state"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, LookupError, TypeError):
         return False
     return bool(digest == digest_of_state(folder))
 

@@ -132,11 +132,10 @@ class _Trial:
             return
         except OSError as error:
             self.record.close("KILLED", str(error))
-            if not _is_full(error):
+            if not (advice := _advice(error)):
                 raise
             # Not the trial's fault, and every other one would meet it too.
-            why = f"({self.assignment.storage}: {error})"
-            text = f"The storage is full; make space there, then go on. {why}"
+            text = f"{advice}, then go on. ({self.assignment.storage}: {error})"
             tune.report({**self.memory.latest, "halt": text})
             return
         except Exception as error:
@@ -254,9 +253,16 @@ def _node_id() -> str:
     return str(ray.get_runtime_context().get_node_id())
 
 
-def _is_full(error: OSError) -> bool:
-    """Whether a disk has no room; what passes through Arrow has the number in its text only."""
-    return error.errno == errno.ENOSPC or os.strerror(errno.ENOSPC) in str(error)
+def _advice(error: OSError) -> str:
+    """What to do about a disk that takes nothing; empty if an error is about something else."""
+    # What passes through Arrow has the number in its text only.
+    found = [n for n in _DISK if error.errno == n or os.strerror(n) in str(error)]
+    return _DISK[found[0]] if found else ""
+
+
+_FULL = "The storage is full; make space there"
+_SHUT = "The storage cannot be written; put that right"
+_DISK = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: _SHUT, errno.EIO: _SHUT}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -18,6 +18,7 @@ from mpnet.reading import parse_yaml
 from sweeper.config.space import SearchSpace
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.errors import SweepError
+from sweeper.importing import importing
 from sweeper.ledger.adviser import Adviser
 from sweeper.ledger.entries import WARM_START, is_own, rerun_record, trial_record
 from sweeper.ledger.journal import JournalFile
@@ -29,6 +30,7 @@ from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 
 JOURNAL = "study.journal"
 _SEARCH, _TEST = "search", "test"  # the studies in it
+_HERE = "{folder}"
 _BESIDE = "beside:"  # a database file, by its path from the folder of the sweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -45,7 +47,8 @@ class Ledger:
         self._journal = journal = JournalFile(folder / JOURNAL)
         self.together = journal.together
         try:
-            self._storage = JournalStorage(journal)
+            with importing():  # nothing that is read is garbage either
+                self._storage = JournalStorage(journal)
         except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
             # Only what was written before lines had checks can be wrong and look right.
             raise SweepError(
@@ -79,11 +82,14 @@ class Ledger:
     @property
     def places(self) -> list[str]:
         """The lines that say where to look at a finished sweep; none before its end."""
-        return list(self._about().get("places", ()))
+        here = str(self.folder.resolve())
+        return [line.replace(_HERE, here) for line in self._about().get("places", ())]
 
     @places.setter
     def places(self, lines: Sequence[str]) -> None:
-        self._load(_SEARCH).set_user_attr("places", list(lines))
+        here = str(self.folder.resolve())  # which may be another one when they are read
+        kept = [line.replace(here, _HERE) for line in lines]
+        self._load(_SEARCH).set_user_attr("places", kept)
 
     @property
     def tracking_uri(self) -> str | None:

@@ -40,7 +40,8 @@ def log_of(line: bytes) -> Log | None:
 
 def is_gap_before(log: Log, n_trials: Counter[int]) -> bool:
     """Whether trials must have begun before this line that are not there, by study."""
-    return bool(_lost_before(log, n_trials, log.get("study_id", 0)))
+    may_be = PLACE in log or log.get("trial_id", -1) >= n_trials[0]  # most lines are of the search
+    return may_be and bool(_lost_before(log, n_trials, log.get("study_id", 0)))
 
 
 def mended(lines: Sequence[bytes]) -> tuple[list[Log], list[str]]:

@@ -36,6 +36,8 @@ from sweeper.tracking.store import (
     plain_errors,
     without_password,
 )
+from sweeper.tracking.store import is_lost as is_lost
+from sweeper.tracking.store import set_aside_damaged as set_aside_damaged
 from sweeper.tracking.store import tracking_fault as tracking_fault
 
 _log = logging.getLogger(__name__)
@@ -129,7 +131,8 @@ class RunLog:
         self._thread.join(patience)
         self._abandoned.set()
         if not self._is_delivered:
-            self._keep(Record(self._start, self.pending(), self._end))
+            if keep_record(self._outbox, Record(self._start, self.pending(), self._end)):
+                self._forget_taken_over()
 
     def _add(self, events: Sequence[Event]) -> None:
         with self._lock:
@@ -183,17 +186,20 @@ class RunLog:
             text = "%s: MLflow must take the records of %s, but got %s; they are kept, sent again."
             _log.warning(text, self._where, self._start.key, described(error))
 
-    def _keep(self, record: Record) -> None:
-        try:
-            self._outbox.add(record)
-            self._forget_taken_over()
-        except OSError as error:
-            text = "%s: the outbox must be writable, but got %s; records of %s are lost."
-            _log.error(text, self._outbox.folder, described(error), record.start.key)
-
     def _forget_taken_over(self) -> None:
         for path in self._taken_over:
             path.unlink(missing_ok=True)
+
+
+def keep_record(outbox: Outbox, record: Record) -> bool:
+    """Put a record into the outbox; where there is no room, MLflow learns it by `--resume`."""
+    try:
+        outbox.add(record)
+    except OSError as error:
+        text = "%s: the outbox must be writable, but got %s; --resume tells MLflow of %s."
+        _log.error(text, outbox.folder, described(error), record.start.key)
+        return False
+    return True
 
 
 def open_sweep(
@@ -236,7 +242,7 @@ def close_sweep(
     start = Start(key, key, {}, own_tags("parent", key, key), at)
     # Seconds as the step: a sweep that was resumed is closed again, with newer results.
     events = [*metric_points(metrics, at // 1000, at), *artifact_files(artifacts)]
-    Outbox(tracking.outbox).add(Record(start, events, End(status, flat(tags), at)))
+    keep_record(Outbox(tracking.outbox), Record(start, events, End(status, flat(tags), at)))
     deliver_outbox(tracking)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypedDict, final
 from urllib.parse import quote
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_TEXT = 6000  # characters; MLflow's limit for parameters, less than that for tags
 
@@ -90,9 +93,16 @@ class Outbox:
 def _read(path: Path) -> Record | None:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
+        return Record(Start(**raw["start"]), raw["events"], End(**raw["end"]))
     except FileNotFoundError:  # delivered by somebody else just now
         return None
-    return Record(Start(**raw["start"]), raw["events"], End(**raw["end"]))
+    except (ValueError, LookupError, TypeError) as error:
+        aside = path.parent.with_name("outbox.damaged") / path.name
+        aside.parent.mkdir(exist_ok=True)
+        os.replace(path, aside)
+        text = "%s: must be a record for MLflow, but is damaged (%s); it is set aside as %s."
+        _log.warning(text, path, error, aside)
+        return None
 
 
 def now() -> int:

@@ -1,16 +1,21 @@
 """An MLflow store, given by its URI: connect, check, and what its errors mean."""
 
+import logging
 import os
 import re
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+_log = logging.getLogger(__name__)
+
+_ARTIFACTS = "mlartifacts"
 _ANSWER_SECONDS = 10.0
 _LOCAL_SECONDS = 120.0  # a file has no network to be cut off from: only a busy machine is slow
 
@@ -43,14 +48,57 @@ def experiment_id(uri: str, name: str) -> str:
     if _is_sqlite(uri):
         folder = _sqlite_path(uri).parent
         folder.mkdir(parents=True, exist_ok=True)
-        location = (folder / "mlartifacts").as_uri()
+        location = (folder / _ARTIFACTS).as_uri()
     client = connect(uri)
     found = client.get_experiment_by_name(name)
     if found is None:
         return client.create_experiment(name, artifact_location=location)
+    if location and found.artifact_location != location:
+        _follow_folder(_sqlite_path(uri), found.experiment_id, found.artifact_location, location)
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
     return found.experiment_id
+
+
+def _follow_folder(path: Path, experiment: str, old: str, new: str) -> None:
+    """Say where artifacts are now: MLflow keeps absolute paths, and has no call to change them."""
+    if not old.endswith(f"/{_ARTIFACTS}"):  # not a place of ours
+        return
+    with closing(sqlite3.connect(path)) as database, database:
+        change = "UPDATE experiments SET artifact_location = ? WHERE experiment_id = ?"
+        database.execute(change, (new, experiment))
+        change = (
+            "UPDATE runs SET artifact_uri = ? || substr(artifact_uri, ?) WHERE experiment_id = ?"
+        )
+        is_below = " AND substr(artifact_uri, 1, ?) = ?"
+        database.execute(change + is_below, (new, len(old) + 1, experiment, len(old), old))
+
+
+def set_aside_damaged(uri: str) -> None:
+    """Move a file that is no sound database any more out of the way of a new one."""
+    path = _sqlite_path(uri)
+    if not _is_sqlite(uri) or not path.exists() or _is_sound(path):
+        return
+    n_before = len(list(path.parent.glob(f"{path.name}.damaged*")))
+    aside = path.rename(path.with_name(f"{path.name}.damaged{n_before + 1}"))
+    _log.warning(
+        "%s: must be a sound database, but is damaged; it is set aside as %s.", uri, aside
+    )
+
+
+def is_lost(uri: str) -> bool:
+    """Whether a store was a file that is not there any more."""
+    return _is_sqlite(uri) and not _sqlite_path(uri).exists()
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            return bool(database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.OperationalError:  # locked, or not to be opened by us: another matter
+        return True
+    except sqlite3.DatabaseError:
+        return False
 
 
 def tracking_fault(uri: str) -> str | None:

@@ -149,6 +149,7 @@ def test_a_torn_copy_is_passed_over_for_an_older_whole_one(storage: Path, target
     half = save(storage, "key", 4, 0, "newer than that")
     (half / MEMORY).write_text('{"sta')
     (save(storage, "key", 5, 0, "without a memory") / MEMORY).unlink()
+    (save(storage, "key", 6, 0, "with another one") / MEMORY).write_text("[]")
     assert restore(str(storage), "key", target)
     assert (target / STATE).read_text() == "whole"
     assert is_whole(target)

@@ -139,3 +139,15 @@ def test_an_outbox_that_cannot_be_written_does_not_fail_the_trial(
     log = log_of(replace(sweep, outbox=str(tmp_path / "file")))
     log.close("FINISHED", patience=0.0)
     assert "must be writable" in caplog.text
+
+
+@pytest.mark.parametrize("content", [b"", b'{"start"', b"[]", b'{"start": {}}', b"\xff"])
+def test_a_damaged_record_is_named_and_set_aside(
+    sweep: Tracking, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    path = leave_record(sweep, range(2))
+    path.write_bytes(content)
+    assert deliver_outbox(sweep) == 0
+    aside = Path(sweep.outbox).with_name("outbox.damaged") / path.name
+    assert aside.read_bytes() == content
+    assert f"{path}: must be a record for MLflow, but is damaged" in caplog.text

@@ -118,10 +118,9 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, uri: str) 
 def test_a_busy_machine_is_waited_for_where_the_store_is_a_file(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(store, "_ask", lambda _: time.sleep(0.3))
+    monkeypatch.setattr(store, "_ANSWER_SECONDS", 0.1)
     assert tracking_fault(uri) is None
-    monkeypatch.setattr(store, "_LOCAL_SECONDS", 0.0)
-    late = (
-        "must answer, but does not within 0 s; try again when this machine and its disk are less"
-    )
+    monkeypatch.setattr(store, "_LOCAL_SECONDS", 0.1)
+    late = "must answer, but does not within 0.1 s; try again when this machine and its disk are"
     assert late in str(tracking_fault(uri))
