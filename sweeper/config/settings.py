@@ -66,7 +66,7 @@ class SweepSettings(_Block):
     scheduler: Literal["none", "asha", "median", "bound"] = "none"
     slack: Annotated[float, Ge(0), Le(1)] = 0.005
     objective: Metric | tuple[Metric, ...] = "acc"
-    seed: Annotated[int, Ge(0)] = 0
+    seed: Annotated[int, Ge(0), Lt(2**31)] = 0  # samplers count on from it, below 2**32
     repeats: Annotated[int, Ge(1)] = 1
     resources: Resources = Resources()
     concurrency: Annotated[int, Ge(1)] | None = None

@@ -112,7 +112,7 @@ def _join(address: str) -> None:
     try:
         _knock(address)
         ray.init(address=address, **_QUIET)
-    except (OSError, RuntimeError, ray.exceptions.AuthenticationError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.AuthenticationError) as error:
         # RuntimeError: versions that do not match.
         token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
         text = f"--address: a Ray cluster must answer at {address}, {token}: {error}"
@@ -122,8 +122,11 @@ def _join(address: str) -> None:
 def _knock(address: str) -> None:
     """See whether anybody is there: Ray itself would try for a quarter of an hour."""
     host, _, port = address.rpartition(":")
-    if host and port.isdigit() and "://" not in address:
-        socket.create_connection((host, int(port)), timeout=10).close()
+    if address == "auto" or "://" in address:
+        return
+    if not host or not port.isdigit():
+        raise ValueError("it must be HOST:PORT, ray://HOST:PORT or auto")
+    socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def nodes() -> list[tuple[float, float]]:

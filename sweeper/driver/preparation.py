@@ -123,16 +123,24 @@ class PreparedSweep:
 @contextmanager
 def only_driver(folder: Path) -> Iterator[None]:
     """Nobody else works in this folder meanwhile."""
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / "driver.lock")
     try:
-        with lock.acquire(timeout=0):
-            yield
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
     except Timeout:
         raise SweepError(
             f"{folder}: only one process may run a sweep, but another one does; see how it goes "
             "with --status, or give this one another --output."
         ) from None
+    except OSError as error:
+        raise SweepError(
+            f"--output: {folder}: must be a folder to write to, or one that can be made, but: "
+            f"{error.strerror}."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def opened_sweeps(sweeps: Sequence[Sweep], options: Options) -> list[OpenedSweep]:

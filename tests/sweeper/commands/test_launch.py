@@ -36,6 +36,9 @@ def file(tmp_path: Path) -> Path:
             "http://127.0.0.1:9: must come without user and password; set MLFLOW_TRACKING",
         ),
         (["--address", "127.0.0.1:9"], "a Ray cluster must answer at 127.0.0.1:9, and take the"),
+        (["--address", "garbage"], "at garbage, and take the token in RAY_AUTH_TOKEN or"),
+        (["--address", ":6379"], "it must be HOST:PORT, ray://HOST:PORT or auto"),
+        (["sweep.seed=4294967296"], "sweep.seed: input should be less than 2147483648"),
         (["--resume"], "there must be a sweep to go on with, but is none"),
         (["--status"], "must be the folder of a sweep"),
         (
@@ -59,6 +62,21 @@ def test_a_fault_is_told_before_anything_starts(
     assert "Traceback" not in printed.err
     assert "hidden" not in printed.err
     assert not (tmp_path / "out" / "study.journal").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["file", "file/below", "/dev/null", "/proc/x", "x" * 300, "loop", "dangling"]
+)
+def test_an_output_that_cannot_be_is_named(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    output = tmp_path / name
+    assert main([str(file), "--output", str(output)]) == 2
+    text = f"--output: {output}: must be a folder to write to, or one that can be made, but: "
+    assert text in capsys.readouterr().err
 
 
 def test_faults_of_all_kinds_are_told_at_once(

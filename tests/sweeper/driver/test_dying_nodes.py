@@ -4,6 +4,8 @@ import json
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +90,23 @@ def test_a_node_that_joins_gets_work(tmp_path: Path) -> None:
     assert_ledger_and_mlflow_agree(command)
 
 
-def test_a_full_storage_stops_the_sweep_and_space_lets_it_go_on(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
+@contextmanager
+def _small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A disk of its own that is soon full."""
+    disk = folder / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small disk must be mounted, which takes root")
     try:
+        yield disk
+    finally:
+        time.sleep(1)
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_storage_stops_the_sweep_and_space_lets_it_go_on(tmp_path: Path) -> None:
+    with _small_disk(tmp_path, 2) as disk:
         command = Command(tmp_path, f"sweep.storage={disk}", "sweep.concurrency=1")
         ballast = disk / "ballast"
         ballast.write_bytes(b"x" * 1_900_000)
@@ -106,6 +118,24 @@ def test_a_full_storage_stops_the_sweep_and_space_lets_it_go_on(tmp_path: Path) 
         command.run("--resume")
         assert len(command.finished()) == 3
         assert_ledger_and_mlflow_agree(command)
-    finally:
-        time.sleep(1)
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_disk_that_is_full_with_all_of_a_sweep_on_it_loses_nothing(tmp_path: Path) -> None:
+    with _small_disk(tmp_path, 8) as disk:
+        command = Command(disk, "run.epochs=20")
+        process = command.start()
+        command.wait_for(lambda: command.has_begun(0))
+        ballast = disk / "ballast"
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 1000)
+        printed, _ = process.communicate(timeout=300)
+        assert process.returncode in (130, 2), printed
+        assert "No space left on device" in printed
+        assert f"{command.folder} --resume" in printed
+        assert "Traceback" not in printed
+        assert "failed" not in {trial.state for trial in command.trials()}
+        ballast.unlink()
+        command.run("--resume")
+        assert len(command.finished()) == 3
+        assert_ledger_and_mlflow_agree(command)
