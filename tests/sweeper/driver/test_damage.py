@@ -45,7 +45,7 @@ def test_a_truncated_database_is_set_aside_and_rebuilt(command: Command) -> None
     path = command.folder / "mlflow.db"
     path.write_bytes(path.read_bytes()[:100_000])
     printed = command.run("--resume")
-    assert f"{path}: must be a sound database, but is not; it is set aside as" in printed
+    assert f"{path}: must be a sound database, but is damaged; it is set aside as" in printed
     assert (command.folder / "mlflow.db.damaged1").exists()
     assert "MLflow lacked 5 runs" in printed
     assert "Traceback" not in printed
