@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sweeper.execution.storage import MEMORY, STATE, is_whole, keep_state, restore
-from sweeper.execution.trial import _is_full, _mean, _Memory
+from sweeper.execution.trial import _advice, _mean, _Memory
 from tests.sweeper.execution.assignments import trial
 
 
@@ -55,18 +55,21 @@ def test_a_new_trial_has_come_to_nothing_yet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "is_full"),
+    ("error", "advice"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), True),
-        (OSError("Error writing bytes to file. Detail: [errno 28] No space left on device"), True),
-        (OSError(errno.EACCES, "Permission denied"), False),
-        (FileNotFoundError(errno.ENOENT, "No such file or directory"), False),
+        (OSError(errno.ENOSPC, "No space left on device"), "The storage is full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "The storage is full"),
+        (
+            OSError("[Errno 28] Error writing bytes: No space left on device"),
+            "The storage is full",
+        ),
+        (OSError(errno.EROFS, "Read-only file system"), "The storage cannot be written"),
+        (OSError(errno.EIO, "Input/output error"), "The storage cannot be written"),
+        (OSError(errno.ENOENT, "No such file"), ""),
     ],
 )
-def test_a_full_disk_is_known_by_its_number_or_by_arrows_text(
-    error: OSError, is_full: bool
-) -> None:
-    assert _is_full(error) == is_full
+def test_a_disk_that_takes_nothing_is_nobodys_fault(error: OSError, advice: str) -> None:
+    assert _advice(error).partition(";")[0] == advice
 
 
 @pytest.mark.parametrize(
