@@ -201,7 +201,7 @@ class ActiveSweep:
     def _write_missing_runs(self) -> None:
         """Give MLflow what it has lost, or what another store than before never had."""
         status_of = _statuses(self.ledger)
-        if not status_of:
+        if self.tracking is None or not status_of:
             return
         from sweeper.execution.rebuilding import write_missing_runs  # not at the first start
 

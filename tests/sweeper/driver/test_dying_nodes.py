@@ -121,7 +121,7 @@ def test_a_full_storage_stops_the_sweep_and_space_lets_it_go_on(tmp_path: Path) 
 
 
 def test_a_disk_that_is_full_with_all_of_a_sweep_on_it_loses_nothing(tmp_path: Path) -> None:
-    with _small_disk(tmp_path, 8) as disk:
+    with _small_disk(tmp_path, 48) as disk:
         command = Command(disk, "run.epochs=20")
         process = command.start()
         command.wait_for(lambda: command.has_begun(0))
