@@ -562,3 +562,16 @@ def test_a_record_has_the_key_under_which_its_trial_saves(tmp_path: Path) -> Non
     stage = opened(tmp_path, swept(BRANCHED))
     while asked := stage.ask():
         assert stage.record(asked.number).key == asked.key == key_of(asked.what)
+
+
+@pytest.mark.parametrize("n_deaths", [1, 8])
+def test_what_was_begun_is_finished_before_anything_new_begins(
+    tmp_path: Path, n_deaths: int
+) -> None:
+    stage = opened(tmp_path, swept())
+    begun = [start(stage)[0] for _ in range(2)]
+    for _ in range(n_deaths):
+        stage = opened(tmp_path, swept())
+        assert [start(stage)[0] for _ in range(2)] == begun
+    assert start(stage)[0] == 2
+    assert len(states(tmp_path)) == 3
