@@ -27,7 +27,9 @@ def _write(folder: Path) -> None:
     from mpnet.environment import environment  # seconds: not for --help
     from sweeper.ledger import open_ledger
     from sweeper.report.rendering import render
+    from sweeper.tracking import run_links
 
-    about = {**environment(), "folder": str(folder.resolve())}
-    paths = render(open_ledger(folder).facts(), about).write(folder)
+    ledger, about = open_ledger(folder), {**environment(), "folder": str(folder.resolve())}
+    links = run_links(ledger.tracking_uri or "", ledger.sweep.name, ledger.sweep_id)
+    paths = render(ledger.facts(), about, links).write(folder)
     print_lines(Console(), [str(path) for path in paths])

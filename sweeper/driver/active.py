@@ -117,7 +117,7 @@ class ActiveSweep:
     def next(self) -> AnyAssignment | None:
         """What to run next; None if there is nothing now, or nothing at all any more."""
         if not self.is_open:
-            self._open()
+            self.open()
         while self.stage is not None:
             self._watch_the_clock()
             if self.most_at_once is not None and self.n_running >= self.most_at_once:
@@ -153,7 +153,7 @@ class ActiveSweep:
         """Whether its hours are used up."""
         return time.time() >= self.deadline
 
-    def _open(self) -> None:
+    def open(self) -> Tracking:
         """Begin or go on; MLflow is brought in line with the ledger."""
         self.is_open = True
         self.ledger.begin(self.sweep)
@@ -161,6 +161,10 @@ class ActiveSweep:
         self.tracking = self._opened_tracking()
         self.ledger.tracking_uri = self.prepared.uri
         self.settle()
+        self._begin()
+        return self.tracking
+
+    def _begin(self) -> None:
         if self.is_select_only:
             self._begin_reruns()
             return
@@ -174,7 +178,7 @@ class ActiveSweep:
     def _opened_tracking(self) -> Tracking:
         opened, sweep = self.prepared.opened, self.sweep
         try:
-            return tracking.open_sweep(
+            found = tracking.open_sweep(
                 self.prepared.uri,
                 sweep.name,
                 self.ledger.sweep_id,
@@ -184,8 +188,28 @@ class ActiveSweep:
                 {"sweep": sweep.blocks.get("sweep") or {}, "run": dict(sweep.run)},
                 {"sweep.yaml": sweep.text},
             )
+            tracking.set_page(found, self._page())
+            return found
         except ConnectionError as error:
             raise SweepError(f"sweep.tracking_uri: {error}") from error
+
+    def _page(self) -> tracking.Page:
+        """What MLflow shows of the trials: the columns of the terminal's table."""
+        names = binding.full_paths(self.sweep.space)
+        shared = [names[path] for path, one in self.sweep.space.items() if not one.when]
+        return tracking.Page(
+            (tracking.ACC, "val/bwt", "val/mean_diagonal"), [*names.values()], shared
+        )
+
+    def rank(self, ranked: Sequence[TrialRecord]) -> None:
+        """Tell MLflow the places of finished trials; if it is away, they are not shown there."""
+        assert self.tracking is not None
+        places = {f"search-{trial.key}": n for n, trial in enumerate(ranked, start=1)}
+        try:
+            tracking.set_ranks(self.tracking, places, int(time.time()))
+            tracking.set_page(self.tracking, replace(self._page(), is_ranked=True))
+        except ConnectionError as error:
+            self.say(f"MLflow is away ({error}); its trials have no places yet.")
 
     def settle(self) -> None:
         """Bring MLflow in line with the ledger; if it is away, the next start does."""

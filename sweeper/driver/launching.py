@@ -11,7 +11,8 @@ from sweeper import tracking
 from sweeper.config.sweep import Sweep
 from sweeper.driver import cluster
 from sweeper.driver.active import ActiveSweep
-from sweeper.driver.closing import Closed, close, interrupt, places_of_all
+from sweeper.driver.closing import Closed, close, interrupt
+from sweeper.driver.places import places_of, places_of_all
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
     OpenedSweep,
@@ -139,6 +140,7 @@ class _Launch:
         dispatch, trial, plans = self._started(n_done)
         actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
         self.tidying = Tidying(actives)
+        self._show_places(actives)
         with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
             queue = SweepQueue(actives, self._devices(), view, self._on_over)
             dispatch.run_queue(queue, trial.run_trial, self._n_devices())
@@ -164,6 +166,14 @@ class _Launch:
             self._say,
             self.claims,
         )
+
+    def _show_places(self, actives: Sequence[ActiveSweep]) -> None:
+        """Say where to look before the first trial; of a queue, at all of it."""
+        if self.is_queue:
+            lines = places_of_all(self.options.folder, self.prepared)
+        else:
+            lines = places_of(self.prepared[0], actives[0].open())
+        print_lines(self.console, lines)
 
     def _say(self, text: str) -> None:
         self.console.print(text, style="yellow", markup=False, soft_wrap=True)

@@ -102,9 +102,9 @@ class TrialAssignment(Assignment):
     values: Values
 
     @property
-    def label(self) -> Values:
-        """What tells it from others."""
-        return self.values
+    def trial(self) -> int:
+        """The number of its configuration in the search."""
+        return self.number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +117,9 @@ class RerunAssignment(Assignment):
     rerun: Rerun
 
     @property
-    def label(self) -> Values:
-        """What tells it from others."""
-        return self.rerun.fields
+    def trial(self) -> int:
+        """The number of its configuration in the search."""
+        return self.rerun.configuration
 
 
 AnyAssignment = TrialAssignment | RerunAssignment

@@ -7,6 +7,8 @@ from pathlib import Path
 from sweeper.report import page
 from sweeper.results.facts import Facts
 
+_NO_LINKS: Mapping[str, str] = {}
+
 
 @dataclass(frozen=True)
 class Report:
@@ -32,15 +34,16 @@ class Report:
         return [folder / name for name in self.files]
 
 
-def render(facts: Facts, about: Mapping[str, str]) -> Report:
+def render(facts: Facts, about: Mapping[str, str], links: Mapping[str, str] = _NO_LINKS) -> Report:
     """A pure function: the same facts, the same report.
 
     Args:
         facts: of a sweep's trials and reruns.
         about: label -> text: versions, commit, paths, whatever else a rerun needs.
+        links: to the runs of trials in MLflow, by their keys there.
     """
     return Report(
-        page.html(facts, about),
+        page.html(facts, about, links),
         page.markdown(facts, about),
         page.csv_text(facts),
         page.differences(facts),

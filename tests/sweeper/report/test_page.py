@@ -42,6 +42,13 @@ def test_the_page_loads_nothing_from_elsewhere(page: Page) -> None:
     assert not re.search(r"url\(|@import", (FOLDER / "page.css").read_text())
 
 
+def test_ranked_trials_lead_to_their_runs_where_those_have_pages() -> None:
+    facts = facts_of(sweep_of(), TRIALS, TESTS)
+    best, link = facts.ranked[0], "http://host:5000/#/experiments/1/runs/abc"
+    page = Page(render(facts, {}, {f"search-{best.key}": link}).html)
+    assert [a["href"] for tag, a in page.tags if tag == "a" and "title" in a] == [link]
+
+
 def test_plotly_is_there_once_and_sends_nothing(report: Report, page: Page) -> None:
     assert report.html.count("plotly.js v") == 1
     n_plots = len([a for _, a in page.tags if "plotly-graph-div" in (a.get("class") or "")])
