@@ -102,6 +102,11 @@ class TrialAssignment(Assignment):
     values: Values
 
     @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"trial {self.number}"
+
+    @property
     def trial(self) -> int:
         """The number of its configuration in the search."""
         return self.number
@@ -115,6 +120,12 @@ class RerunAssignment(Assignment):
     stage: ClassVar[StageName] = "test"
 
     rerun: Rerun
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        order = "" if self.rerun.class_order is None else f", class order {self.rerun.class_order}"
+        return f"rerun of trial {self.rerun.configuration}, seed {self.rerun.seed}{order}"
 
     @property
     def trial(self) -> int:

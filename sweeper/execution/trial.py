@@ -206,6 +206,8 @@ class _Trial:
         score = (known * t + report.validation_accuracy) / (t + 1)
         step += len(self.memory.finished) * report.n_tasks * n_epochs
         self.memory.latest |= {"score": score, "step": step, "task": t}
+        place = {"seed": len(self.memory.finished), "n_tasks": report.n_tasks}
+        self.memory.latest |= {**place, "epoch": report.epoch, "n_epochs": n_epochs}
         if report.epoch + 1 < n_epochs:  # of the last one the end of the task knows more
             self.record.acc_so_far(score, step)
         self.record.epoch({"loss": report.loss, "accuracy": report.validation_accuracy}, step)

@@ -61,6 +61,18 @@ def test_a_method_that_protects_says_how_selectively_after_each_task(
     assert lines[-1] in capsys.readouterr().err.splitlines()  # of the checkpoint
 
 
+def test_a_pipe_is_told_of_every_task_and_of_an_epoch_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*SHORT, "--seed", "5"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if " done: accuracy " in line][0].startswith("task 1/5 done")
+    assert not [line for line in lines if "epoch" in line]
+    monkeypatch.setattr("mpnet.__main__._SECONDS_BETWEEN_EPOCHS", 0.0)
+    assert main([*SHORT, "--seed", "6"]) == 0
+    assert "task 2/5, epoch 1/1: loss " in capsys.readouterr().err
+
+
 def test_a_method_that_protects_nothing_says_nothing_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
