@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from sweeper.commands import status
 from sweeper.commands._words import print_error
 from sweeper.config.folder import Choice, is_table, load_folder
 from sweeper.config.sweep import Sweep, load_sweep
@@ -40,6 +41,8 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper launch") -> in
     # MPNET_LAUNCH: how it was called where that is not so.
     called = shlex.split(os.environ.get("MPNET_LAUNCH", prog))
     try:
+        if options.status and (options.file / "study.journal").exists():
+            return status.main([str(options.file)])
         sweeps = _sweeps(options)
         # Seconds, for Ray, Optuna and PyTorch: a misspelt file is known before.
         with importing():
@@ -56,8 +59,10 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper launch") -> in
             is_folder=options.file.is_dir(),
             is_table=is_table(options.file),
         )
+        if options.status and asked.is_folder:
+            return launching.show_all(sweeps, asked, Console())
         if options.status:
-            return launching.show_status(sweeps, asked, Console())
+            return status.main([str(asked.folder)])
         return launching.launch(sweeps, asked, Console())
     except SweepError as error:
         return print_error(error)

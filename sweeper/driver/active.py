@@ -73,6 +73,7 @@ class ActiveSweep:
         self.deadline = float("inf")
         self.bounding: Bounding | None = None  # where the scheduler is one
         self.chosen: dict[int, TrialRecord] = {}
+        self._unwanted: set[int] = set()  # trials whose end somebody has asked for
         self._n_trials = 0 if is_select_only else prepared.sweep.n_trials
 
     @property
@@ -334,6 +335,24 @@ class ActiveSweep:
             return False
         return self.bounding.is_hopeless(assignment, matrices_of(reported))
 
+    def stop_by_hand(self, number: int) -> str:
+        """End a trial of the search when it next says how far it is; gives words about it."""
+        stage, name = self.stage, f"trial {number}"
+        if isinstance(stage, SearchStage) and stage.is_running(number):
+            text = "is to stop already" if number in self._unwanted else "stops after its epoch"
+            self._unwanted.add(number)
+            return f"{name} {text}; it cannot win, and its place is not filled again."
+        # Read anew: this may be another thread than the one that writes.
+        records = Ledger(self.ledger.folder).trial_records()
+        states = {trial.number: trial.state for trial in records}
+        is_known = "is not running" if number in states else "is not there"
+        state = f" ({states[number]})" if number in states else ""
+        return f"{name} {is_known}{state}; nothing was changed."
+
+    def is_unwanted(self, assignment: AnyAssignment) -> bool:
+        """Whether somebody has asked for its end."""
+        return isinstance(assignment, TrialAssignment) and assignment.number in self._unwanted
+
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         """Write down how a trial ended; gives what is known of it then."""
         self.claims.release(assignment)
@@ -352,6 +371,9 @@ class ActiveSweep:
             stage.finish(number, outcome["outcome"])
         elif "failure" in outcome:
             stage.fail(number, outcome["failure"])
+        elif self.is_unwanted(assignment):
+            step = outcome.get("step", 0)
+            stage.stop(number, f"stopped by hand at step {step}", matrices_of(outcome))
         elif "crash" in outcome:
             stage.crash(number, outcome["crash"], self.sweep.settings.retries)
         elif "crowded" in outcome and not self._has_made_room(assignment):

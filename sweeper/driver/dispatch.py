@@ -191,7 +191,9 @@ class _Schedulers(_NotPickled, FIFOScheduler):
         """Whether it goes on."""
         assignment, is_ending = _assignment(trial), any(end in result for end in _ENDS)
         if not is_ending and (
-            self._queue.is_late(assignment) or self._queue.is_hopeless(assignment, result)
+            self._queue.is_late(assignment)
+            or self._queue.is_unwanted(assignment)
+            or self._queue.is_hopeless(assignment, result)
         ):
             return TrialScheduler.STOP
         return self._scheduler(trial).on_trial_result(tune_controller, trial, result)

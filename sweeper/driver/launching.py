@@ -12,6 +12,7 @@ from sweeper.config.sweep import Sweep
 from sweeper.driver import cluster
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.closing import Closed, close, interrupt
+from sweeper.driver.desk import Desk
 from sweeper.driver.places import places_of, places_of_all
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
@@ -29,9 +30,8 @@ from sweeper.driver.tidying import Tidying
 from sweeper.driver.view import View
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
-from sweeper.ledger import open_ledger
+from sweeper.report.status import status_line
 from sweeper.report.terminal import headline, print_lines, show_outcome
-from sweeper.results.records import FINAL_STATES
 from sweeper.results.texts import counted, protection_warnings
 
 _SECONDS_TO_MEASURE = 0.3  # of each sweep, while Ray starts, of which it takes some
@@ -61,23 +61,13 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
         return code
 
 
-def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
-    """What the ledgers say, while sweeps run or after them."""
-    if options.is_folder:
-        every = opened_sweeps(sweeps, options)
-        print_lines(console, [_status(opened) for opened in every])
-        return 0
-    show_outcome(console, open_ledger(options.folder).facts())
+def show_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
+    """What is known of the sweeps of a folder, while they run or after them."""
+    every = opened_sweeps(sweeps, options)
+    for name, ledger in ((opened.sweep.name, opened.ledger) for opened in every):
+        line = status_line(ledger) if ledger.has_begun else f"{name}: not begun"
+        print_lines(console, [line])
     return 0
-
-
-def _status(opened: OpenedSweep) -> str:
-    if not opened.ledger.has_begun:
-        return f"{opened.sweep.name}: not begun"
-    facts = opened.ledger.facts()
-    n_done = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
-    state = f"{n_done} of {facts.sweep.n_trials} trials done"
-    return f"[{'finished' if opened.is_finished else state}] {headline(facts)}"
 
 
 def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Console) -> None:
@@ -143,7 +133,8 @@ class _Launch:
         self._show_places(actives)
         with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
             queue = SweepQueue(actives, self._devices(), view, self._on_over)
-            dispatch.run_queue(queue, trial.run_trial, self._n_devices())
+            with Desk(queue, view.progress, self._again).open():
+                dispatch.run_queue(queue, trial.run_trial, self._n_devices())
             self.clerk.shutdown()
         return self._told(queue)
 
@@ -177,6 +168,11 @@ class _Launch:
 
     def _say(self, text: str) -> None:
         self.console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    @property
+    def _again(self) -> str:
+        """The command that goes on with what was stopped."""
+        return self.options.command.removesuffix(" --resume") + " --resume"
 
     def _devices(self) -> tuple[float, float] | None:
         """CPUs and GPUs in all; None where nodes may join, and Ray keeps the books."""
@@ -231,9 +227,8 @@ class _Launch:
         n_left = sum(search.n_left for search in searches)
         n_left += sum(s.sweep.n_trials for s in unfinished if not s.ledger.has_begun)
         what = f"{counted(n_left, 'trial')} to go" if n_left else "reruns to go"
-        again = self.options.command.removesuffix(" --resume") + " --resume"
         self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")
-        self.console.print(f"  {again}", soft_wrap=True, highlight=False)
+        self.console.print(f"  {self._again}", soft_wrap=True, highlight=False)
 
 
 def _imported(uri: str) -> tuple[ModuleType, ModuleType]:

@@ -13,9 +13,10 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sweeper.errors import SweepError
+from sweeper.ledger.ledger import JOURNAL, open_ledger
 
 LIVE, REQUESTS = "live.json", "requests.jsonl"
 FRESH_SECONDS = 30.0  # a driver writes at least every few seconds
@@ -145,15 +146,17 @@ class Requests:
             yield Request(**json.loads(line))
 
 
-def ask(folder: Path, request: Request, patience: float = 60.0) -> str:
-    """Ask the driver of a sweep for something; gives its answer.
+def ask(folder: Path, action: Action, trial: int | None = None, patience: float = 60.0) -> str:
+    """Ask the driver of a sweep, or of a folder of sweeps, for something; gives its answer.
 
     Raises:
         SweepError: nobody works on the sweep, or nobody answers.
     """
-    live = read_live(folder)
+    folder = _driven(folder)
+    live, request = read_live(folder), Request(action, trial)
     if live is None:
-        raise SweepError(f"{folder}: somebody must work on this sweep, but nobody does.")
+        finished = "it is finished" if open_ledger(folder).places else "--resume goes on with it"
+        raise SweepError(f"{folder}: a driver must work on this sweep, but none does; {finished}.")
     if not live.is_fresh:
         raise SweepError(_silent(folder, live))
     with (folder / REQUESTS).open("ab") as file:
@@ -161,15 +164,24 @@ def ask(folder: Path, request: Request, patience: float = 60.0) -> str:
     end = time.monotonic() + patience
     while time.monotonic() < end:
         time.sleep(0.1)
-        live = read_live(folder)
-        if live is None:
-            return "its driver has ended."
+        now = read_live(folder)
+        if now is None:
+            return "Its driver has ended."
+        live = now
         if request.id in live.answers:
             return live.answers[request.id]
     raise SweepError(_silent(folder, live))
 
 
-def _silent(folder: Path, live: Any) -> str:
+def _driven(folder: Path) -> Path:
+    """The folder itself, or of a queue's the first one that a driver works on."""
+    if (folder / JOURNAL).exists():
+        return folder
+    at_work = (path.parent for path in sorted(folder.glob(f"*/{LIVE}")))
+    return next(at_work, folder)
+
+
+def _silent(folder: Path, live: Live) -> str:
     return (
         f"{folder}: its driver ({live.driver}) must answer, but has given no sign of life for "
         f"{live.age:.0f} s; if it is dead, the command that started it goes on with --resume."

@@ -31,7 +31,11 @@ from sweeper.results.texts import (
 
 def show_outcome(console: Console, facts: Facts) -> None:
     """Print what came of a sweep so far: its ranking, its reruns, how selectively it protects."""
-    console.print(ranking_table(facts.trials, facts.sweep.objective))
+    if facts.ranked:
+        console.print(ranking_table(facts.trials, facts.sweep.objective))
+    else:
+        counts = ", ".join(f"{n} {state}" for state, n in _counted(facts.trials).items())
+        print_lines(console, [f"No trial has finished: {counts or 'none has begun'}."])
     for table in result_tables(facts):
         console.print(table)
     if facts.best_protected:

@@ -89,4 +89,4 @@ def test_the_status_of_several_sweeps_has_a_line_for_each(
     assert main([str(folder), "--status", "--output", str(tmp_path / "out")]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == "a: not begun"
-    assert second.startswith("[1 of 2 trials done] b: validation ACC 75.00%  BWT -25.00%")
+    assert second.startswith("[stopped, 1 of 2 trials done] b: validation ACC 75.00%")
