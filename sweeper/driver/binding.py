@@ -17,7 +17,7 @@ from sweeper.results.records import Rerun, TrialRecord
 
 
 def check(sweep: Sweep) -> list[RunConfig]:
-    """Bind every kind of point to `mpnet` and look for the data; gives runs that stand for all.
+    """Bind every kind of point to `mpnet`; gives runs that stand for all.
 
     Raises:
         SweepError: with one line per fault.
@@ -31,8 +31,6 @@ def check(sweep: Sweep) -> list[RunConfig]:
             faults |= dict.fromkeys(str(error).splitlines())
     if sweep.select.class_orders:
         faults |= dict.fromkeys(_order_faults(sweep))
-    if not faults:
-        faults |= dict.fromkeys(data_faults(configurations))
     if faults:
         raise SweepError("\n".join(faults))
     return configurations

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from types import ModuleType
 
 from rich.console import Console
@@ -43,7 +44,8 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     Raises:
         SweepError: before anything has started, with the faults of all.
     """
-    with only_driver(options.folder), cluster.left_as_found():
+    alone = nullcontext() if options.plan_only else only_driver(options.folder)
+    with alone, cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
         check_begun(every, options)
         left = [e for e in every if options.plan_only or not e.is_finished]
