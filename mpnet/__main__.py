@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import json
 import logging
 import sys
 import time
@@ -24,7 +23,14 @@ from mpnet.methods import METHODS
 from mpnet.metrics import acc
 from mpnet.networks import NETWORKS
 from mpnet.registry import Registry
-from mpnet.results import RESULT, selectivity_text, summary_line, table, write_results
+from mpnet.results import (
+    RESULT,
+    json_text,
+    selectivity_text,
+    summary_line,
+    table,
+    write_results,
+)
 from mpnet.training import EpochReport, TrainingSettings
 
 _SECONDS_BETWEEN_EPOCHS = 60.0  # in a pipe
@@ -63,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
     _print_selectivity(len(results.R) - 1, results, console)
     hint = "; finished before, --restart would train it again" if was_finished else ""
     console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)
-    print(json.dumps(summary_line(results)))
+    print(json_text(summary_line(results)))
     return 0
 
 

@@ -11,8 +11,8 @@ SUMMARY = "Say what came out of a sweep, while it runs or after it."
 EXAMPLES = """examples:
   {prog} sweeps/ppbi_split_mnist
 
-Writes report.html (one page that needs no network), report.md and trials.csv into the folder of a
-sweep, and differences.svg if it compares groups (select.each).
+Writes report.html (one page that needs no network), report.md, trials.csv and the sweep with all
+overrides as NAME.yaml into its folder, and differences.svg if it compares groups (select.each).
 """
 
 

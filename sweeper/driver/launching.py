@@ -35,6 +35,7 @@ from sweeper.report.status import status_line
 from sweeper.report.terminal import headline, print_lines, show_outcome
 from sweeper.results.texts import counted, protection_warnings
 
+_ANEW = "Another --output starts anew; more trials (sweep.trials=N) and --resume go on."
 _SECONDS_TO_MEASURE = 0.3  # of each sweep, while Ray starts, of which it takes some
 
 
@@ -75,10 +76,10 @@ def show_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> int
 def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Console) -> None:
     """Say so, and change nothing."""
     if options.is_folder:
-        text = "All of these sweeps are finished; nothing was changed."
+        text = f"All of these sweeps are finished; nothing was changed. {_ANEW}"
         console.print(text, style="green")
         return
-    console.print("This sweep is finished; nothing was changed.", style="green")
+    console.print(f"This sweep is finished; nothing was changed. {_ANEW}", style="green")
     show_outcome(console, every[0].ledger.facts())
     print_lines(console, every[0].ledger.places)
 

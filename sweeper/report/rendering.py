@@ -12,11 +12,12 @@ _NO_LINKS: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Report:
-    """The three forms of a report, and its pictures, as far as there are any."""
+    """The three forms of a report, the file of its sweep, and pictures where there are any."""
 
     html: str
     markdown: str
     csv: str
+    sweep: tuple[str, str]  # its name and its text
     svg: str = ""
     tree: str = ""
 
@@ -24,6 +25,7 @@ class Report:
     def files(self) -> dict[str, str]:
         """The text of each file by its name."""
         files = {"report.html": self.html, "report.md": self.markdown, "trials.csv": self.csv}
+        files[f"{self.sweep[0]}.yaml"] = self.sweep[1]
         pictures = {"differences.svg": self.svg, "first_tasks.svg": self.tree}
         return {**files, **{name: text for name, text in pictures.items() if text}}
 
@@ -46,6 +48,7 @@ def render(facts: Facts, about: Mapping[str, str], links: Mapping[str, str] = _N
         page.html(facts, about, links),
         page.markdown(facts, about),
         page.csv_text(facts),
+        (facts.sweep.name, facts.sweep.text),
         page.differences(facts),
         page.first_tasks(facts),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpnet.__main__ import main
+from mpnet.results import json_text
 
 QUICKSTART = str(Path(__file__).parents[2] / "search_spaces" / "quickstart.yaml")
 SHORT = [QUICKSTART, "training.epochs=1", "network.hidden=[16]"]
@@ -92,6 +93,15 @@ def test_mistakes_end_with_exit_code_2_and_no_traceback(
     assert "Traceback" not in captured.err
     assert captured.out == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_a_misspelt_file_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([QUICKSTART.replace("quick", "quik")]) == 2
+    assert f"Did you mean {QUICKSTART}?" in "".join(capsys.readouterr().err.splitlines())
+
+
+def test_what_is_not_known_is_null_in_json() -> None:
+    assert json_text({"bwt": float("nan"), "acc": 0.5}) == '{"bwt": null, "acc": 0.5}'
 
 
 def test_the_split_option_says_what_R_is_judged_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -259,3 +259,9 @@ def test_the_class_order_that_was_tuned_on_is_named() -> None:
     text = render(facts_of(sweep_of(), trials, ON_ORDERS), {}).markdown
     assert "Tuned on class order 7, judged on" in text
     assert "class order 7 (paper: ascending)" in text
+
+
+def test_if_all_trials_failed_the_reason_comes_first() -> None:
+    report = render(facts_of(sweep_of(), [failed(0, "Diverged: task 2")], []), {})
+    head = report.markdown.partition("## ")[2].partition("## ")[0]
+    assert "The commonest reason: Diverged: task 2" in head
