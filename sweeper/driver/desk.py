@@ -76,6 +76,7 @@ class Desk:
             self._say(self._queue.sweeps[place])
         if self._is_stopping and not was_stopping:
             os.kill(os.getpid(), signal.SIGINT)  # what Ctrl-C does, to the letter
+            self._queue.is_paused = False  # Tune listens only when it has something to do
 
     def _done(self, sweep: ActiveSweep, request: Request) -> str:
         """Do it; gives the answer."""

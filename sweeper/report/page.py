@@ -43,6 +43,7 @@ def html(facts: Facts, about: Mapping[str, str], links: Mapping[str, str]) -> st
     search = [
         search_figures.trade_off(facts),
         *(search_figures.history(facts, metric) for metric in metrics),
+        *(search_figures.slices(facts, metric) for metric in metrics),
         search_figures.parallel(facts),
         *(search_figures.sensitivity(facts, metric) for metric in metrics),
     ]

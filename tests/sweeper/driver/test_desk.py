@@ -87,6 +87,13 @@ def test_stop_is_a_ctrl_c_of_the_driver_to_itself_once(
     assert driven.live().state == "stopping"
 
 
+def test_a_paused_queue_can_be_stopped(driven: Driven, signals: list[tuple[int, int]]) -> None:
+    ask(driven.folder, "pause")
+    ask(driven.folder, "stop")
+    driven.live()
+    assert len(signals) == 1 and not driven.queue.is_paused
+
+
 def test_a_paused_queue_gives_nothing_new_until_it_goes_on(driven: Driven) -> None:
     queue = driven.queue
     assert ask(driven.folder, "resume") == "It was not paused."

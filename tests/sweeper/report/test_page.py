@@ -58,7 +58,8 @@ def test_plotly_is_there_once_and_sends_nothing(report: Report, page: Page) -> N
 @pytest.mark.parametrize(
     "part",
     ["best", "test", "ranking", "matrices", "search", "curves", "failed", "rerun"]
-    + ["plot-matrices", "plot-trade-off", "plot-history-acc", "plot-parallel"]
+    + ["plot-matrices", "plot-trade-off", "plot-history-acc", "plot-slices-acc"]
+    + ["plot-parallel"]
     + ["plot-sensitivity-acc", "plot-curves"],
 )
 def test_a_part_of_the_page_is_there(page: Page, part: str) -> None:
