@@ -10,6 +10,7 @@ from typing import Any
 
 from ray import tune
 from ray.tune.execution import class_cache
+from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, MedianStoppingRule, TrialScheduler
 from ray.tune.search import Searcher
@@ -22,6 +23,10 @@ from sweeper.execution.assignment import AnyAssignment
 # wants another environment: without it trials get the workers that are there already. There is no
 # public way to leave it out.
 class_cache.DEFAULT_ENV_VARS.clear()
+
+# With nothing running Tune waits up to ten minutes for a trial, deaf to all else: also while one
+# is about to start in a worker that is used again. A second will do; there is no public way.
+TuneController._update_trial_queue.__defaults__ = (False, 1)
 
 Trainable = Callable[[dict[str, Any]], object]
 

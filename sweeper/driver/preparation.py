@@ -211,7 +211,7 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     except SweepError as error:
         faults.append(str(error))
     try:
-        share = _share_of(opened.sweep, options.address, configurations)
+        share = _share_of(opened.sweep, options.address, [] if missing else configurations)
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(opened, uri)
