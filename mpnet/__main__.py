@@ -2,9 +2,9 @@
 
 import argparse
 import hashlib
-import json
 import logging
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,20 @@ from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverg
 from mpnet.first_tasks import FirstTasks
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
+from mpnet.metrics import acc
 from mpnet.networks import NETWORKS
 from mpnet.registry import Registry
-from mpnet.results import RESULT, selectivity_text, summary_line, table, write_results
+from mpnet.results import (
+    RESULT,
+    json_text,
+    selectivity_text,
+    summary_line,
+    table,
+    write_results,
+)
 from mpnet.training import EpochReport, TrainingSettings
 
+_SECONDS_BETWEEN_EPOCHS = 60.0  # in a pipe
 EXAMPLES = """examples:
   python -m mpnet search_spaces/quickstart.yaml
   python -m mpnet search_spaces/quickstart.yaml training.epochs=5 layers.likelihood=gaussian
@@ -60,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
     _print_selectivity(len(results.R) - 1, results, console)
     hint = "; finished before, --restart would train it again" if was_finished else ""
     console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)
-    print(json.dumps(summary_line(results)))
+    print(json_text(summary_line(results)))
     return 0
 
 
@@ -137,11 +146,13 @@ def _run_with_progress(
         TextColumn("epochs  {task.fields[status]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    lines = _Lines(console, config.training.epochs)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         bar = progress.add_task("reading data", total=None, status="")
 
         def on_epoch_end(report: EpochReport) -> None:
             n_epochs = config.training.epochs
+            lines.epoch(report)
             progress.update(
                 bar,
                 completed=report.task * n_epochs + report.epoch + 1,
@@ -151,6 +162,7 @@ def _run_with_progress(
             )
 
         def on_task_end(t: int, results: Results) -> None:
+            lines.task(t, results)
             if t + 1 < len(results.R):  # the last one is told below R
                 _print_selectivity(t, results, progress.console)
 
@@ -160,6 +172,32 @@ def _run_with_progress(
         text = f"Task 1 was trained before: {first_tasks.folder / first_tasks.name} ({saved})"
         console.print(text, highlight=False, soft_wrap=True)
     return results
+
+
+class _Lines:
+    """What a pipe is told: a line for every task, and now and then one for an epoch."""
+
+    def __init__(self, console: Console, n_epochs: int) -> None:
+        self._console, self._n_epochs, self._told_at = console, n_epochs, time.monotonic()
+
+    def epoch(self, report: EpochReport) -> None:
+        """An epoch is over."""
+        if time.monotonic() - self._told_at >= _SECONDS_BETWEEN_EPOCHS:
+            place = f"task {report.task + 1}/{report.n_tasks}"
+            place += f", epoch {report.epoch + 1}/{self._n_epochs}"
+            reached = f"validation {report.validation_accuracy:.2%}"
+            self._tell(f"{place}: loss {report.loss:.4f}, {reached}")
+
+    def task(self, t: int, results: Results) -> None:
+        """A task is over."""
+        n_tasks, R = len(results.R), results.R[: t + 1, : t + 1]
+        reached = f"accuracy {R[t, t]:.2%}, mean over tasks so far {acc(R):.2%}"
+        self._tell(f"task {t + 1}/{n_tasks} done: {reached}")
+
+    def _tell(self, line: str) -> None:
+        if not self._console.is_terminal:
+            self._told_at = time.monotonic()
+            self._console.print(line, highlight=False, soft_wrap=True)
 
 
 def _print_selectivity(t: int, results: Results, console: Console) -> None:

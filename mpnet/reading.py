@@ -1,5 +1,6 @@
 """The one YAML reader of runs, sweeps and overrides: from text to plain values and back."""
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -62,9 +63,17 @@ def read_yaml(path: Path) -> Any:
         return parse_yaml(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
-        raise ConfigError(f"{path}: a readable file must be there, but: {why}.") from error
+        hint = "" if path.exists() else _alike(path)
+        raise ConfigError(f"{path}: a readable file must be there, but: {why}.{hint}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
+
+
+def _alike(path: Path) -> str:
+    """The file that may have been meant."""
+    there = {found.name: found for found in path.parent.glob("*.yaml")}
+    names = difflib.get_close_matches(path.name, there, n=1) or [f"{path.name}.yaml"]
+    return f" Did you mean {there[names[0]]}?" if names[0] in there else ""
 
 
 def read_composed(path: Path, read_before: Sequence[Path] = ()) -> Any:

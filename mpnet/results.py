@@ -1,7 +1,7 @@
 """What a run leaves in its folder, and how it looks on a terminal."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,12 @@ def summary_line(results: Results) -> dict[str, Any]:
     return {**metrics.summary(results.R), **last, "R": as_lists(results.R)}
 
 
+def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
+    """A mapping as JSON, which has no NaN: what is not known is null."""
+    known = {name: None if value != value else value for name, value in content.items()}
+    return json.dumps(known, indent=indent, allow_nan=False)
+
+
 def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     """Write matrices and metrics as JSON, R as CSV and as a picture, configuration, versions."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,7 +53,7 @@ def write_results(folder: Path, config: RunConfig, results: Results) -> None:
         by_task["selectivity_by_task"] = [one and one.as_dict() for one in results.selectivity]
     content = {**summary_line(results), **by_task, "split": config.split, "seed": config.seed}
     R = results.R
-    (folder / RESULT).write_text(json.dumps(content, indent=2) + "\n")
+    (folder / RESULT).write_text(json_text(content, indent=2) + "\n")
     (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
     (folder / "R.csv").write_text(csv_of(as_lists(R)))
     (folder / "R.png").write_bytes(picture(R, config))

@@ -86,7 +86,8 @@ class Dataset:
         expected = "\n  or ".join(_expected(way, root, part) for way in self.layouts)
         return DataMissing(
             f"data set '{self.name}', part '{part}': there must be\n  {expected}\n"
-            f"but there is not{f' ({reason})' if reason else ''}. {self.how_to_get}"
+            f"but there is not{f' ({reason})' if reason else ''}. {self.how_to_get} "
+            f"MPNET_DATA names the folder of all data sets; here it is {root}."
         )
 
 

@@ -8,6 +8,10 @@ from sweeper.commands._words import new_parser
 COMMANDS = {
     "launch": "search for the best configurations and rerun them on the test sets",
     "status": "how a sweep is doing",
+    "list": "all sweeps below a folder",
+    "stop": "stop a sweep that runs elsewhere, or one of its trials",
+    "pause": "start nothing new in a sweep that runs elsewhere",
+    "resume": "go on with a sweep that was paused",
     "report": "write the report of a sweep",
     "table": "the paper's Table I from many sweeps",
     "analysis": "figures of the runs that a sweep has kept",
@@ -15,6 +19,7 @@ COMMANDS = {
 EXAMPLES = """examples:
   {prog} launch search_spaces/quickstart.yaml
   {prog} status sweeps/quickstart
+  {prog} stop sweeps/quickstart
   {prog} report sweeps/quickstart
   {prog} COMMAND --help
 """

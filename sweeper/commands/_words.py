@@ -3,11 +3,15 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from sweeper.errors import SweepError
+
+if TYPE_CHECKING:
+    from sweeper.ledger.live import Action
 
 
 def print_error(error: Exception) -> int:
@@ -25,6 +29,22 @@ def run_on_folder(
         act(parser.parse_args(arguments).folder)
     except SweepError as error:
         return print_error(error)
+    return 0
+
+
+def ask_driver(
+    parser: argparse.ArgumentParser, arguments: list[str] | None, action: "Action"
+) -> int:
+    """Ask the driver of a sweep for something, print its answer; gives the exit code."""
+    parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
+    options = parser.parse_args(arguments)
+    from sweeper.ledger.live import ask  # seconds: not for --help
+
+    try:
+        answer = ask(options.folder, action, getattr(options, "trial", None))
+    except SweepError as error:
+        return print_error(error)
+    Console().print(Text(answer), soft_wrap=True)
     return 0
 
 

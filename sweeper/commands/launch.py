@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from sweeper.commands import status
 from sweeper.commands._words import print_error
 from sweeper.config.folder import Choice, is_table, load_folder
 from sweeper.config.sweep import Sweep, load_sweep
@@ -43,6 +44,8 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper launch") -> in
     command = shell_command(*called, *arguments)
     folder = options.output or Path("sweeps") / _name(options)
     try:
+        if options.status and (options.file / "study.journal").exists():
+            return status.main([str(options.file)])
         with signals_taken(folder, resuming(command)):
             return _launched(options, folder, command)
     except SweepError as error:
@@ -67,8 +70,10 @@ def _launched(options: argparse.Namespace, folder: Path, command: str) -> int:
         is_table=is_table(options.file),
         tracking_uri=options.tracking_uri,
     )
+    if options.status and asked.is_folder:
+        return launching.show_all(sweeps, asked, Console())
     if options.status:
-        return launching.show_status(sweeps, asked, Console())
+        return status.main([str(asked.folder)])
     return launching.launch(sweeps, asked, Console())
 
 

@@ -11,8 +11,8 @@ SUMMARY = "Say what came out of a sweep, while it runs or after it."
 EXAMPLES = """examples:
   {prog} sweeps/ppbi_split_mnist
 
-Writes report.html (one page that needs no network), report.md and trials.csv into the folder of a
-sweep, and differences.svg if it compares groups (select.each).
+Writes report.html (one page that needs no network), report.md, trials.csv and the sweep with all
+overrides as NAME.yaml into its folder, and differences.svg if it compares groups (select.each).
 """
 
 
@@ -27,7 +27,9 @@ def _write(folder: Path) -> None:
     from mpnet.environment import environment  # seconds: not for --help
     from sweeper.ledger import open_ledger
     from sweeper.report.rendering import render
+    from sweeper.tracking import run_links
 
-    about = {**environment(), "folder": str(folder.resolve())}
-    paths = render(open_ledger(folder).facts(), about).write(folder)
+    ledger, about = open_ledger(folder), {**environment(), "folder": str(folder.resolve())}
+    links = run_links(ledger.tracking_uri or "", ledger.sweep.name, ledger.sweep_id)
+    paths = render(ledger.facts(), about, links).write(folder)
     print_lines(Console(), [str(path) for path in paths])

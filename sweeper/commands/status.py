@@ -6,23 +6,28 @@ from rich.console import Console
 
 from sweeper.commands._words import new_parser, run_on_folder
 
-SUMMARY = "Show how a sweep is doing, while it runs or after it."
+SUMMARY = "Show how a sweep is doing, while it runs or after it, from any machine."
 EXAMPLES = """examples:
   {prog} sweeps/quickstart
+  {prog} sweeps/table1
+
+Running trials with task, epoch and ACC so far, what failed and why, the ranking, links. The folder
+of a queue has a line for each of its sweeps.
 """
 
 
 def main(arguments: list[str] | None = None, prog: str = "sweeper status") -> int:
-    """Parse, read the ledger, print."""
+    """Parse, read the ledger and what its driver says, print."""
     parser = new_parser(prog, SUMMARY, EXAMPLES)
     parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
     return run_on_folder(parser, arguments, _show)
 
 
 def _show(folder: Path) -> None:
-    from sweeper.ledger import open_ledger  # seconds: not for --help
-    from sweeper.report.terminal import print_lines, show_outcome
+    from sweeper.ledger import JOURNAL  # seconds: not for --help
+    from sweeper.report.status import list_table, show_status, sweeps_below
 
-    ledger = open_ledger(folder)
-    show_outcome(Console(), ledger.facts())
-    print_lines(Console(), ledger.places)
+    if not (folder / JOURNAL).exists() and sweeps_below(folder):
+        Console().print(list_table(folder))
+    else:
+        show_status(Console(), folder)

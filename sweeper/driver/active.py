@@ -73,6 +73,7 @@ class ActiveSweep:
         self.deadline = float("inf")
         self.bounding: Bounding | None = None  # where the scheduler is one
         self.chosen: dict[int, TrialRecord] = {}
+        self._unwanted: set[int] = set()  # trials whose end somebody has asked for
         self._n_trials = 0 if is_select_only else prepared.sweep.n_trials
 
     @property
@@ -117,7 +118,7 @@ class ActiveSweep:
     def next(self) -> AnyAssignment | None:
         """What to run next; None if there is nothing now, or nothing at all any more."""
         if not self.is_open:
-            self._open()
+            self.open()
         while self.stage is not None:
             self._watch_the_clock()
             if self.most_at_once is not None and self.n_running >= self.most_at_once:
@@ -153,7 +154,7 @@ class ActiveSweep:
         """Whether its hours are used up."""
         return time.time() >= self.deadline
 
-    def _open(self) -> None:
+    def open(self) -> Tracking:
         """Begin or go on; MLflow is brought in line with the ledger."""
         self.is_open = True
         self.ledger.begin(self.sweep)
@@ -162,6 +163,10 @@ class ActiveSweep:
         self.ledger.tracking_uri = self.prepared.uri
         self.settle()
         self._write_missing_runs()
+        self._begin()
+        return self.tracking
+
+    def _begin(self) -> None:
         if self.is_select_only:
             self._begin_reruns()
             return
@@ -175,7 +180,7 @@ class ActiveSweep:
     def _opened_tracking(self) -> Tracking:
         opened, sweep = self.prepared.opened, self.sweep
         try:
-            return tracking.open_sweep(
+            found = tracking.open_sweep(
                 self.prepared.uri,
                 sweep.name,
                 self.ledger.sweep_id,
@@ -185,8 +190,28 @@ class ActiveSweep:
                 {"sweep": sweep.blocks.get("sweep") or {}, "run": dict(sweep.run)},
                 {"sweep.yaml": sweep.text},
             )
+            tracking.set_page(found, self._page())
+            return found
         except ConnectionError as error:
             raise SweepError(f"sweep.tracking_uri: {error}") from error
+
+    def _page(self) -> tracking.Page:
+        """What MLflow shows of the trials: the columns of the terminal's table."""
+        names = binding.full_paths(self.sweep.space)
+        shared = [names[path] for path, one in self.sweep.space.items() if not one.when]
+        return tracking.Page(
+            (tracking.ACC, "val/bwt", "val/mean_diagonal"), [*names.values()], shared
+        )
+
+    def rank(self, ranked: Sequence[TrialRecord]) -> None:
+        """Tell MLflow the places of finished trials; if it is away, they are not shown there."""
+        assert self.tracking is not None
+        places = {f"search-{trial.key}": n for n, trial in enumerate(ranked, start=1)}
+        try:
+            tracking.set_ranks(self.tracking, places, int(time.time()))
+            tracking.set_page(self.tracking, replace(self._page(), is_ranked=True))
+        except ConnectionError as error:
+            self.say(f"MLflow is away ({error}); its trials have no places yet.")
 
     def settle(self) -> None:
         """Bring MLflow in line with the ledger; if it is away, the next start does."""
@@ -328,6 +353,24 @@ class ActiveSweep:
             return False
         return self.bounding.is_hopeless(assignment, matrices_of(reported))
 
+    def stop_by_hand(self, number: int) -> str:
+        """End a trial of the search when it next says how far it is; gives words about it."""
+        stage, name = self.stage, f"trial {number}"
+        if isinstance(stage, SearchStage) and stage.is_running(number):
+            text = "is to stop already" if number in self._unwanted else "stops after its epoch"
+            self._unwanted.add(number)
+            return f"{name} {text}; it cannot win, and its place is not filled again."
+        # Read anew: this may be another thread than the one that writes.
+        records = Ledger(self.ledger.folder).trial_records()
+        states = {trial.number: trial.state for trial in records}
+        is_known = "is not running" if number in states else "is not there"
+        state = f" ({states[number]})" if number in states else ""
+        return f"{name} {is_known}{state}; nothing was changed."
+
+    def is_unwanted(self, assignment: AnyAssignment) -> bool:
+        """Whether somebody has asked for its end."""
+        return isinstance(assignment, TrialAssignment) and assignment.number in self._unwanted
+
     def ended(self, assignment: AnyAssignment, outcome: Mapping[str, Any]) -> Record:
         """Write down how a trial ended; gives what is known of it then."""
         self.claims.release(assignment)
@@ -346,6 +389,9 @@ class ActiveSweep:
             stage.finish(number, outcome["outcome"])
         elif "failure" in outcome:
             stage.fail(number, outcome["failure"])
+        elif self.is_unwanted(assignment):
+            step = outcome.get("step", 0)
+            stage.stop(number, f"stopped by hand at step {step}", matrices_of(outcome))
         elif "crash" in outcome:
             stage.crash(number, outcome["crash"], self.sweep.settings.retries)
         elif "crowded" in outcome and not self._has_made_room(assignment):

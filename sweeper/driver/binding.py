@@ -1,7 +1,7 @@
 """Sweeps bound to `mpnet`: do they fit, are the data there, what does each run resolve to?"""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpnet.benchmarks import BENCHMARKS
@@ -9,6 +9,7 @@ from mpnet.config import RunConfig, options_of, parse_run
 from mpnet.cost import Need, expected_seconds, measured_need
 from mpnet.errors import ConfigError, DataMissing
 from mpnet.machine import count_gpus, free_device_memory, name_of
+from mpnet.training import TrainingSettings
 from sweeper.config.space import Values, with_values
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
@@ -16,7 +17,7 @@ from sweeper.results.records import Rerun, TrialRecord
 
 
 def check(sweep: Sweep) -> list[RunConfig]:
-    """Bind every kind of point to `mpnet` and look for the data; gives runs that stand for all.
+    """Bind every kind of point to `mpnet`; gives runs that stand for all.
 
     Raises:
         SweepError: with one line per fault.
@@ -30,8 +31,6 @@ def check(sweep: Sweep) -> list[RunConfig]:
             faults |= dict.fromkeys(str(error).splitlines())
     if sweep.select.class_orders:
         faults |= dict.fromkeys(_order_faults(sweep))
-    if not faults:
-        faults |= dict.fromkeys(data_faults(configurations))
     if faults:
         raise SweepError("\n".join(faults))
     return configurations
@@ -67,6 +66,12 @@ def first_tasks_of(sweep: Sweep, values: Values) -> tuple[str, ...]:
     run = with_values(sweep.run, values)
     seed = int(run.get("seed", 0))
     return first_tasks(run, range(seed, seed + sweep.settings.repeats))
+
+
+def full_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Where each path leads in a run that is resolved: `epochs` is a setting of the training."""
+    training = options_of(TrainingSettings)
+    return {path: f"training.{path}" if path in training else path for path in paths}
 
 
 def search_seeds(run: Mapping[str, Any], repeats: int) -> tuple[int, ...]:

@@ -1,17 +1,13 @@
 """The end of a sweep: its report, its record in MLflow, and where everything is."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from mpnet.environment import environment
 from sweeper import tracking
 from sweeper.driver.active import ActiveSweep
-from sweeper.driver.preparation import PreparedSweep
-from sweeper.ledger import JOURNAL
+from sweeper.driver.places import places_of
 from sweeper.results.facts import Facts
 from sweeper.results.tested import OrderTested, Tested
-from sweeper.results.texts import shell_command
 
 
 @dataclass(frozen=True)
@@ -30,11 +26,13 @@ def close(active: ActiveSweep) -> Closed:
     active.settle()
     ledger, folder = active.ledger, active.prepared.opened.folder
     facts = ledger.facts()
-    report = render(facts, {**environment(), "command": active.command})
+    active.rank(facts.ranked)
+    links = tracking.run_links(active.prepared.uri, active.sweep.name, ledger.sweep_id)
+    report = render(facts, {**environment(), "command": active.command}, links)
     report.write(folder)
     tags = {"sweeper.status": "finished"}
     tracking.close_sweep(active.tracking, "FINISHED", _headline(facts), tags, report.files)
-    ledger.places = places = _places(active)
+    ledger.places = places = places_of(active.prepared, active.tracking)
     if n_undelivered := tracking.deliver_outbox(active.tracking):
         outbox = active.prepared.opened.outbox
         text = f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"
@@ -48,13 +46,6 @@ def interrupt(active: ActiveSweep) -> None:
         active.settle()
         tags = {"sweeper.status": "stopped"}
         tracking.close_sweep(active.tracking, "KILLED", {}, tags, {})
-
-
-def places_of_all(folder: Path, prepared: Sequence[PreparedSweep]) -> list[str]:
-    """Where to look at the sweeps of a queue."""
-    lines = [f"reports: {folder.resolve() / '*' / 'report.html'}"]
-    commands = [tracking.ui_command(uri) for uri in dict.fromkeys(p.uri for p in prepared)]
-    return [*lines, *(f"MLflow:  {shell_command(*command)}" for command in commands if command)]
 
 
 def _headline(facts: Facts) -> dict[str, float]:
@@ -73,14 +64,3 @@ def _means(prefix: str, found: Tested | OrderTested) -> dict[str, float]:
         metrics[f"{prefix}/{name}_mean"] = value.mean
         metrics |= {} if value.deviation is None else {f"{prefix}/{name}_std": value.deviation}
     return metrics
-
-
-def _places(active: ActiveSweep) -> list[str]:
-    folder = active.prepared.opened.folder
-    lines = [f"report:  {folder / 'report.html'}"]
-    if command := tracking.ui_command(active.prepared.uri):
-        lines.append(f"MLflow:  {shell_command(*command)}")
-    assert active.tracking is not None
-    link = tracking.ui_link(active.tracking, f"val/{active.sweep.objective[0]}")
-    journal = shell_command("optuna-dashboard", str(folder / JOURNAL))
-    return [*lines, f"trials:  {link}", f"Optuna:  {journal}"]

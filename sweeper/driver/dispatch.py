@@ -12,6 +12,7 @@ from typing import Any
 import ray
 from ray import tune
 from ray.tune.execution import class_cache
+from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, MedianStoppingRule, TrialScheduler
 from ray.tune.search import Searcher
@@ -26,6 +27,10 @@ from sweeper.execution.assignment import AnyAssignment
 # wants another environment: without it trials get the workers that are there already. There is no
 # public way to leave it out.
 class_cache.DEFAULT_ENV_VARS.clear()
+
+# With nothing running Tune waits up to ten minutes for a trial, deaf to all else: also while one
+# is about to start in a worker that is used again. A second will do; there is no public way.
+TuneController._update_trial_queue.__defaults__ = (False, 1)
 
 Trainable = Callable[[dict[str, Any]], object]
 
@@ -224,7 +229,9 @@ class _Schedulers(_NotPickled, FIFOScheduler):
         """Whether it goes on."""
         assignment, is_ending = _assignment(trial), any(end in result for end in _ENDS)
         if not is_ending and (
-            self._queue.is_late(assignment) or self._queue.is_hopeless(assignment, result)
+            self._queue.is_late(assignment)
+            or self._queue.is_unwanted(assignment)
+            or self._queue.is_hopeless(assignment, result)
         ):
             return TrialScheduler.STOP
         return self._scheduler(trial).on_trial_result(tune_controller, trial, result)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from threading import Event
 from types import ModuleType
@@ -14,7 +15,9 @@ from sweeper import tracking
 from sweeper.config.sweep import Sweep
 from sweeper.driver import cluster
 from sweeper.driver.active import ActiveSweep
-from sweeper.driver.closing import Closed, close, interrupt, places_of_all
+from sweeper.driver.closing import Closed, close, interrupt
+from sweeper.driver.desk import Desk
+from sweeper.driver.places import places_of, places_of_all
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
     OpenedSweep,
@@ -33,11 +36,11 @@ from sweeper.driver.view import View
 from sweeper.driver.watching import RayWatch, ray_doors
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
-from sweeper.ledger import open_ledger
+from sweeper.report.status import status_line
 from sweeper.report.terminal import headline, print_lines, show_outcome
-from sweeper.results.records import FINAL_STATES
 from sweeper.results.texts import counted, protection_warnings, resuming
 
+_ANEW = "Another --output starts anew; more trials (sweep.trials=N) and --resume go on."
 _SECONDS_TO_LEAVE = 5.0  # Tune, when Ray is gone
 _SECONDS_TO_MEASURE = 0.3  # of each sweep, while Ray starts, of which it takes some
 
@@ -48,7 +51,8 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     Raises:
         SweepError: before anything has started, with the faults of all.
     """
-    with only_driver(options.folder), cluster.left_as_found():
+    alone = nullcontext() if options.plan_only else only_driver(options.folder)
+    with alone, cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
         check_begun(every, options)
         print_lines(console, set_damage_aside(every, options))
@@ -80,32 +84,22 @@ def _run(
         ) from error
 
 
-def show_status(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
-    """What the ledgers say, while sweeps run or after them."""
-    if options.is_folder:
-        every = opened_sweeps(sweeps, options)
-        print_lines(console, [_status(opened) for opened in every])
-        return 0
-    show_outcome(console, open_ledger(options.folder).facts())
+def show_all(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
+    """What is known of the sweeps of a folder, while they run or after them."""
+    every = opened_sweeps(sweeps, options)
+    for name, ledger in ((opened.sweep.name, opened.ledger) for opened in every):
+        line = status_line(ledger) if ledger.has_begun else f"{name}: not begun"
+        print_lines(console, [line])
     return 0
-
-
-def _status(opened: OpenedSweep) -> str:
-    if not opened.ledger.has_begun:
-        return f"{opened.sweep.name}: not begun"
-    facts = opened.ledger.facts()
-    n_done = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
-    state = f"{n_done} of {facts.sweep.n_trials} trials done"
-    return f"[{'finished' if opened.is_finished else state}] {headline(facts)}"
 
 
 def _show_finished(every: Sequence[OpenedSweep], options: Options, console: Console) -> None:
     """Say so, and change nothing."""
     if options.is_folder:
-        text = "All of these sweeps are finished; nothing was changed."
+        text = f"All of these sweeps are finished; nothing was changed. {_ANEW}"
         console.print(text, style="green")
         return
-    console.print("This sweep is finished; nothing was changed.", style="green")
+    console.print(f"This sweep is finished; nothing was changed. {_ANEW}", style="green")
     show_outcome(console, every[0].ledger.facts())
     print_lines(console, every[0].ledger.places)
 
@@ -159,10 +153,12 @@ class _Launch:
         dispatch, trial, plans = self._started(n_done)
         actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
         self.tidying = Tidying(actives)
+        self._show_places(actives)
         watch = RayWatch(ray_doors())
         with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
             queue = SweepQueue(actives, self._devices(), view, self._on_over)
-            with watch.watching(partial(self._cut_off, queue, view)):
+            cut_off = partial(self._cut_off, queue, view)
+            with Desk(queue, view.progress, self._again).open(), watch.watching(cut_off):
                 dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
             self.clerk.shutdown()
         return self._told(queue)
@@ -194,8 +190,21 @@ class _Launch:
             self.claims,
         )
 
+    def _show_places(self, actives: Sequence[ActiveSweep]) -> None:
+        """Say where to look before the first trial; of a queue, at all of it."""
+        if self.is_queue:
+            lines = places_of_all(self.options.folder, self.prepared)
+        else:
+            lines = places_of(self.prepared[0], actives[0].open())
+        print_lines(self.console, lines)
+
     def _say(self, text: str) -> None:
         self.console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    @property
+    def _again(self) -> str:
+        """The command that goes on with what was stopped."""
+        return resuming(self.options.command)
 
     def _devices(self) -> tuple[float, float] | None:
         """CPUs and GPUs in all; None where nodes may join, and Ray keeps the books."""
@@ -250,7 +259,7 @@ class _Launch:
         n_left += sum(s.sweep.n_trials for s in unfinished if not s.ledger.has_begun)
         what = f"{counted(n_left, 'trial')} to go" if n_left else "reruns to go"
         self.console.print(f"Stopped with {what}; nothing is lost. Go on with:", style="yellow")
-        self.console.print(f"  {resuming(self.options.command)}", soft_wrap=True, highlight=False)
+        self.console.print(f"  {self._again}", soft_wrap=True, highlight=False)
 
 
 def _imported(uri: str) -> tuple[ModuleType, ModuleType]:

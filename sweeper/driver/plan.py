@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -86,7 +87,7 @@ def plan_of(prepared: PreparedSweep, n_sweeps: int, where: str, spend: float) ->
     ledger = prepared.opened.ledger
     records = ledger.trial_records() if ledger.has_begun else []
     n_over = sum(record.state in FINAL_STATES for record in records)
-    seconds, source = _cost(prepared, finished(records), spend)
+    seconds, source = (nan, "") if prepared.missing else _cost(prepared, finished(records), spend)
     return Plan(
         prepared=prepared,
         left=max(0, prepared.sweep.n_trials - n_over),
@@ -94,7 +95,7 @@ def plan_of(prepared: PreparedSweep, n_sweeps: int, where: str, spend: float) ->
         source=source,
         at_once=most_at_once(prepared, n_sweeps) or prepared.share.at_once,
         where=where,
-        saving=_saving(prepared),
+        saving=None if prepared.missing else _saving(prepared),
     )
 
 
@@ -127,18 +128,30 @@ def plan_table(plan: Plan) -> Table:
     seeds = f", each with {repeats} seeds" if repeats > 1 else ""
     why = f" ({sweep.sampler.reason})" if sweep.sampler.reason else ""
     why_so_many = f" ({share.reason})" if share.reason else ""
-    given = f"{share.cpu:g} CPUs and {share.gpu:g} GPUs{why_so_many}, on {plan.where}"
+    amounts = f"{_amount(share.cpu, 'CPU')} and {_amount(share.gpu, 'GPU')}"
+    given = f"{amounts}{why_so_many}, on {plan.where}"
     by = f"{sweep.n_trials} by {sweep.sampler.name}{why}"
     table.add_row("trials", Text(f"{by}{begun}{seeds}, on validation data"))
     if plan.saving:
         table.add_row("sharing saves", plan.saving.text)
     table.add_row("then", _rerun_text(sweep))
-    table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
+    if plan.prepared.missing:
+        table.add_row("data to get", Text("\n".join(plan.prepared.missing), style="yellow"))
+    else:
+        table.add_row("a trial takes", f"{duration(plan.seconds)} ({plan.source})")
     table.add_row("devices", f"{counted(plan.at_once, 'trial')} at once, each with {given}")
-    table.add_row("expected", f"{duration(plan.wall_seconds)} from now")
+    table.add_row("expected", _from_now(plan.wall_seconds))
     table.add_row("files", Text(str(plan.prepared.opened.folder)))
     table.add_row("MLflow", Text(plan.prepared.uri))
     return table
+
+
+def _from_now(seconds: float) -> str:
+    return "unknown without the data" if isnan(seconds) else f"{duration(seconds)} from now"
+
+
+def _amount(n: float, noun: str) -> str:
+    return f"{n:g} {noun}" if n == 1 else f"{n:g} {noun}s"
 
 
 def _rerun_text(sweep: Sweep) -> Text:
@@ -159,20 +172,27 @@ def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:
         table.add_column(Text(column or "device time"), justify="right")
     for row in dict.fromkeys(name.partition(".")[0] for name in plans):
         names = [f"{row}.{column}" if column else row for column in columns]
-        cells = [duration(plans[n].device_seconds) if n in plans else NOTHING for n in names]
-        table.add_row(Text(row), *cells)
+        table.add_row(Text(row), *(_device_time(plans.get(name)) for name in names))
     return Group("Plan: device time of each sweep", table, *_queue_lines(plans, n_done))
+
+
+def _device_time(plan: Plan | None) -> str:
+    if plan is None:
+        return NOTHING
+    return "no data" if plan.prepared.missing else duration(plan.device_seconds)
 
 
 def _queue_lines(plans: Mapping[str, Plan], n_done: int) -> list[RenderableType]:
     every = list(plans.values())
+    missing = dict.fromkeys(text for plan in every for text in plan.prepared.missing)
     total = sum(plan.device_seconds for plan in every)
     n_devices = max(plan.prepared.share.at_once for plan in every)
     trials, reruns = sum(p.left for p in every), sum(p.sweep.n_reruns for p in every)
     done = f", {n_done} more are done" if n_done else ""
     text = f"{counted(len(every), 'sweep')}{done}: {trials} trials, {reruns} reruns"
     learning = [plan.at_once for plan in every if plan.at_once < plan.prepared.share.at_once]
-    lines = [f"{text}, {duration(total)} in all; expected {duration(total / n_devices)} from now"]
+    in_all = "" if isnan(total) else f", {duration(total)} in all"
+    lines = [*missing, f"{text}{in_all}; expected {_from_now(total / n_devices)}"]
     if learning:
         lines.append(
             f"One queue on {counted(n_devices, 'device')}; at most {max(learning)} trials at once "

@@ -20,6 +20,8 @@ from sweeper.results.records import FINAL_STATES
 from sweeper.results.selection import best, reruns
 from sweeper.results.texts import percent
 
+LOCK = "driver.lock"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -107,12 +109,14 @@ class PreparedSweep:
         uri: of MLflow.
         configurations: runs that stand for all.
         share: what each trial is given.
+        missing: data that are not there, in words; only a plan can do without.
     """
 
     opened: OpenedSweep
     uri: str
     configurations: Sequence[Any]
     share: Share
+    missing: tuple[str, ...] = ()
 
     @property
     def sweep(self) -> Sweep:
@@ -122,9 +126,11 @@ class PreparedSweep:
 
 @contextmanager
 def only_driver(folder: Path) -> Iterator[None]:
-    """Nobody else works in this folder meanwhile."""
-    lock = FileLock(folder / "driver.lock")
+    """Nobody else works in this folder meanwhile; where nothing begins, nothing is left."""
+    missing: list[Path] = []
+    lock = FileLock(folder / LOCK)
     try:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
@@ -141,6 +147,10 @@ def only_driver(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+        if missing and {path.name for path in folder.iterdir()} <= {LOCK}:
+            (folder / LOCK).unlink(missing_ok=True)
+            for path in missing:
+                path.rmdir()
 
 
 def opened_sweeps(sweeps: Sequence[Sweep], options: Options) -> list[OpenedSweep]:
@@ -213,22 +223,26 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     """
     uri = _tracking_uri(opened, options)
     faults: list[str] = []
+    missing: tuple[str, ...] = ()
     configurations, share = [], Share(1, 0, 1)
     try:
         configurations = binding.check(opened.sweep)
+        missing = tuple(binding.data_faults(configurations))
     except SweepError as error:
         faults.append(str(error))
     try:
-        share = _share_of(opened.sweep, options.address, configurations)
+        share = _share_of(opened.sweep, options.address, [] if missing else configurations)
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(opened, uri)
-    if options.address is not None and not faults:
+    if not options.plan_only:
+        faults += missing
+    if options.address is not None and not (faults or missing):
         places = {"sweep.storage": opened.storage, "--output": str(opened.folder)}
         faults += nodes.faults(nodes.Needs(places, uri, configurations))
     if faults:
         raise SweepError("\n".join(faults))
-    return PreparedSweep(opened, uri, configurations, share)
+    return PreparedSweep(opened, uri, configurations, share, missing)
 
 
 def _faults_of_places(opened: OpenedSweep, uri: str) -> Iterator[str]:

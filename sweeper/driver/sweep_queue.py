@@ -50,6 +50,7 @@ class SweepQueue:
         self.listener, self.on_over = listener, on_over
         self.halted = ""  # why nothing more is to start, if so
         self.is_cut_off = False  # from Ray, so that nothing of it is to be waited for
+        self.is_paused = False  # somebody wants that nothing more starts for a while
         self.refused: dict[int, SweepError] = {}  # sweeps that could not even begin, by place
 
     @property
@@ -64,7 +65,7 @@ class SweepQueue:
 
     def next(self) -> AnyAssignment | None:
         """What to run next; None if there is nothing now, or nothing at all any more."""
-        for sweep in () if self.halted else self._in_order():
+        for sweep in () if self.halted or self.is_paused else self._in_order():
             if self._has_ended(sweep) or not self._has_room(sweep):
                 continue
             try:
@@ -127,6 +128,10 @@ class SweepQueue:
     def is_hopeless(self, assignment: AnyAssignment, reported: Mapping[str, Any]) -> bool:
         """Whether it cannot come among the best of its sweep, so that it should stop."""
         return self.sweeps[assignment.sweep].is_hopeless(assignment, reported)
+
+    def is_unwanted(self, assignment: AnyAssignment) -> bool:
+        """Whether somebody has asked for its end."""
+        return self.sweeps[assignment.sweep].is_unwanted(assignment)
 
     def is_late(self, assignment: AnyAssignment) -> bool:
         """Whether the hours of its sweep are over, so that it should stop."""

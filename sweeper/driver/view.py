@@ -1,38 +1,20 @@
 """What a person sees of a queue while it runs: a live view, or a line for each end in a pipe."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from sweeper.driver.active import ActiveSweep
+from sweeper.driver.progress import Progress
 from sweeper.execution.assignment import AnyAssignment, TrialAssignment
+from sweeper.report.terminal import one_line, running_lines
 from sweeper.results.ranking import ranked
 from sweeper.results.records import Record, TrialRecord
 from sweeper.results.texts import duration, in_line, percent
-
-_ENOUGH = 0.1  # trials done, from which a time can be told
-
-
-@dataclass
-class _Running:
-    """A trial at work."""
-
-    assignment: AnyAssignment
-    n_steps: int
-    step: int = 0
-    score: float | None = None
-
-    @property
-    def share(self) -> float:
-        """How much of it is done."""
-        return min(1.0, self.step / max(1, self.n_steps))
 
 
 @dataclass
@@ -56,12 +38,10 @@ class View:
     console: Console
     sweeps: Sequence[ActiveSweep]
     weights: Sequence[float]
-    _running: dict[tuple[int, str, int], _Running] = field(default_factory=dict)
     _shown: dict[int, _Shown] = field(default_factory=dict)
-    _done: float = 0.0  # expected seconds of what has ended since the start
 
     def __post_init__(self) -> None:
-        self.start = time.monotonic()
+        self.progress = Progress(self.sweeps, self.weights)
         self._live = Live(self, console=self.console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> "View":
@@ -76,36 +56,24 @@ class View:
 
     def started(self, assignment: AnyAssignment) -> None:
         """A trial has begun."""
-        n_steps = self.sweeps[assignment.sweep].n_steps
-        self._running[_place(assignment)] = _Running(assignment, n_steps)
+        self.progress.started(assignment)
 
     def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
         """A trial says how far it is."""
-        if trial := self._running.get(_place(assignment)):
-            trial.step, trial.score = metrics.get("step", 0), metrics.get("score")
+        self.progress.reported(assignment, metrics)
 
     def ended(self, assignment: AnyAssignment, record: Record) -> None:
-        """A trial is over, or is to be tried again."""
-        self._running.pop(_place(assignment), None)
-        if record.state != "running":
-            self._done += self._weight(assignment)
+        """A trial is over, or is to be tried again; on a terminal only what went wrong is told."""
+        self.progress.ended(assignment, record)
         shown = self._about(self.sweeps[assignment.sweep])
         shown.n_failed += record.state == "failed"
         if isinstance(record, TrialRecord):
             sweep = self.sweeps[assignment.sweep].sweep
             known = [shown.best, record] if shown.best else [record]
             shown.best = next(iter(ranked(known, sweep.objective)), None)
-        if not self.console.is_terminal:
-            line = self._line(assignment, record)
-            self.console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
-
-    def _weight(self, assignment: AnyAssignment) -> float:
-        return self.weights[assignment.sweep] * self._part(assignment)
-
-    def _part(self, assignment: AnyAssignment) -> float:
-        """A rerun has one seed, a trial has some."""
-        repeats = self.sweeps[assignment.sweep].sweep.settings.repeats
-        return len(assignment.seeds) / repeats
+        if not self.console.is_terminal or record.state == "failed":
+            style = "red" if record.state == "failed" else ""
+            self.console.print(Text(self._line(assignment, record), style), soft_wrap=True)
 
     def _about(self, sweep: ActiveSweep) -> _Shown:
         if sweep.place not in self._shown:
@@ -126,7 +94,7 @@ class View:
             state, reached = "interrupted", "it is tried again"
         count = f"{stage.n_wanted - stage.n_left}/{stage.n_wanted}"
         head = f"[{self._sweep_name(assignment)}{assignment.stage} {count}]"
-        seconds = self._seconds_left()
+        seconds = self.progress.seconds_left
         left = f"  ({duration(seconds)} left)" if seconds else ""
         return f"{head} {assignment.name} {state}: {reached}  {_settings(assignment)}{left}"
 
@@ -143,28 +111,24 @@ class View:
         if len(self.sweeps) > 1:
             n_over = sum(sweep.is_over for sweep in self.sweeps)
             parts.append(f"{n_over} of {len(self.sweeps)} sweeps done, {self._times()}")
-        parts.append(self._sweep_lines(at_work) if at_work else Text("starting", style="dim"))
-        parts += [self._best(sweep) for sweep in at_work]
-        return Group(*parts, self._running_table())
-
-    def _sweep_lines(self, at_work: Sequence[ActiveSweep]) -> Table:
-        lines = Table.grid(padding=(0, 2))
         for sweep in at_work:
-            stage = sweep.stage
-            assert stage is not None
-            n_over = stage.n_wanted - stage.n_left
-            failed = self._about(sweep).n_failed
-            counts = f"{n_over}/{stage.n_wanted} done, {stage.n_running} running, {failed} failed"
-            title = f"{sweep.sweep.name} {stage.name}" if len(self.sweeps) > 1 else stage.name
-            bar = ProgressBar(total=max(1, stage.n_wanted), completed=n_over, width=30)
-            times = "" if len(self.sweeps) > 1 else self._times()
-            lines.add_row(Text(title, style="bold"), bar, counts, times)
-        return lines
+            parts += [self._counts(sweep), self._best(sweep)]
+            parts += running_lines(self.progress.running(sweep.place))
+        return Group(*(parts or [Text("starting", style="dim")]))
+
+    def _counts(self, sweep: ActiveSweep) -> Text:
+        stage = sweep.stage
+        assert stage is not None
+        n_over, failed = stage.n_wanted - stage.n_left, self._about(sweep).n_failed
+        name = f"{sweep.sweep.name} {stage.name}" if len(self.sweeps) > 1 else stage.name
+        counts = f"{n_over}/{stage.n_wanted} done, {stage.n_running} running, {failed} failed"
+        times = "" if len(self.sweeps) > 1 else f"; {self._times()}"
+        return one_line(Text.assemble((name, "bold"), f"  {counts}{times}"))
 
     def _times(self) -> str:
-        seconds = self._seconds_left()
+        seconds, so_far = self.progress.seconds_left, duration(self.progress.seconds)
         left = "time left unknown yet" if seconds is None else f"about {duration(seconds)} left"
-        return f"{duration(time.monotonic() - self.start)} so far, {left}"
+        return f"{so_far} so far, {left}"
 
     def _best(self, sweep: ActiveSweep) -> Text:
         best = self._about(sweep).best
@@ -172,43 +136,7 @@ class View:
         if best is None:
             return Text(f"{head}no trial has finished yet", style="dim")
         found = f"{head}best so far: {_reached(best)}  trial {best.number}  {in_line(best.values)}"
-        return Text(found, style="green")
-
-    def _running_table(self) -> Table:
-        table = Table.grid(padding=(0, 2))
-        for trial in list(self._running.values()):
-            table.add_row(
-                Text(f"  {self._sweep_name(trial.assignment)}{trial.assignment.name}"),
-                ProgressBar(total=1.0, completed=trial.share, width=20),
-                f"{percent(trial.score):>8}" if trial.score else "starting",
-                Text(_settings(trial.assignment), style="dim"),
-            )
-        return table
-
-    def _seconds_left(self) -> float | None:
-        """The time left, from what was done so far; None while that is too little to tell."""
-        running = list(self._running.values())
-        begun = sum(self._weight(one.assignment) * one.share for one in running)
-        done = self._done + begun
-        if done < _ENOUGH * min(self.weights):
-            return None
-        left = sum(self._left_of(sweep) for sweep in self.sweeps) - begun
-        return max(0.0, left) * (time.monotonic() - self.start) / done
-
-    def _left_of(self, sweep: ActiveSweep) -> float:
-        """Expected seconds of what has no final state yet; reruns count one seed each."""
-        if sweep.is_over:
-            return 0.0
-        weight, repeats = self.weights[sweep.place], sweep.sweep.settings.repeats
-        stage = sweep.stage
-        if stage is not None and stage.name == "test":
-            return stage.n_left * weight / repeats
-        n_left = stage.n_left if stage is not None else sweep.sweep.n_trials
-        return n_left * weight + sweep.sweep.n_reruns * weight / repeats
-
-
-def _place(assignment: AnyAssignment) -> tuple[int, str, int]:
-    return assignment.sweep, assignment.stage, assignment.number
+        return one_line(Text(found, style="green"))
 
 
 def _settings(assignment: AnyAssignment) -> str:

@@ -107,9 +107,9 @@ class TrialAssignment(Assignment):
         return f"trial {self.number}"
 
     @property
-    def label(self) -> Values:
-        """What tells it from others."""
-        return self.values
+    def trial(self) -> int:
+        """The number of its configuration in the search."""
+        return self.number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +128,9 @@ class RerunAssignment(Assignment):
         return f"rerun of trial {self.rerun.configuration}, seed {self.rerun.seed}{order}"
 
     @property
-    def label(self) -> Values:
-        """What tells it from others."""
-        return self.rerun.fields
+    def trial(self) -> int:
+        """The number of its configuration in the search."""
+        return self.rerun.configuration
 
 
 AnyAssignment = TrialAssignment | RerunAssignment

@@ -9,10 +9,9 @@ from mpnet.config import RunConfig
 from mpnet.environment import environment
 from mpnet.reading import dump_yaml
 from mpnet.results import csv_of
-from sweeper.config.space import Values
 from sweeper.execution.assignment import AnyAssignment, RerunAssignment
 from sweeper.results.texts import short_names, short_value
-from sweeper.tracking import Event, RunLog
+from sweeper.tracking import ACC, Event, RunLog
 
 _LONGEST_REASON = 400
 
@@ -49,6 +48,11 @@ class Recorder:
         """What MLflow has not got yet, to be saved with the trial."""
         return self._log.pending() if self._log else []
 
+    def acc_so_far(self, value: float | None, step: int) -> None:
+        """Log ACC of a trial as it stands at an epoch; the last value is what it came to."""
+        if self._log is not None and self._subject.assignment.stage == "search":
+            self._log.metrics({ACC: value}, step)
+
     def epoch(self, values: Mapping[str, float], step: int) -> None:
         """Log what an epoch came to."""
         self._metrics("epoch", values, step)
@@ -66,7 +70,8 @@ class Recorder:
         if shared := outcome.get("first_tasks"):
             last["seconds_saved"] = sum(one["seconds"] for one in shared if one["is_taken"])
             self._tags["sweeper.first_task"] = ", ".join(map(_origin_text, shared))
-        self.task(last, n_tasks * len(seeds) + 1)
+        # Means over seeds are newer than what the last seed came to.
+        self.task(last, n_tasks * len(seeds) + (len(seeds) > 1))
         if self._log is not None:
             for path, content in self._files(seeds, outcome["R"]).items():
                 self._log.artifact(path, content)
@@ -110,6 +115,7 @@ def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
     tags = {
         "sweeper.role": "trial" if assignment.stage == "search" else "test",
         "sweeper.stage": assignment.stage,
+        "sweeper.trial": str(assignment.trial),
         "sweeper.node": subject.node,
         "method": configuration.method["name"],
         "benchmark": configuration.benchmark["name"],
@@ -121,7 +127,7 @@ def _opened(subject: Subject, pending: Sequence[Event]) -> RunLog:
     return RunLog(
         tracking,
         assignment.run_key,
-        _run_name(configuration, assignment.label),
+        _run_name(assignment, configuration.method["name"]),
         configuration.model_dump(exclude={"data_root"}),
         tags,
         pending,
@@ -132,8 +138,13 @@ def _origin_text(origin: Mapping[str, Any]) -> str:
     return f"{origin['name']} ({'taken over' if origin['is_taken'] else 'trained here'})"
 
 
-def _run_name(configuration: RunConfig, values: Values) -> str:
-    others = {path: value for path, value in values.items() if path != "method.name"}
+def _run_name(assignment: AnyAssignment, method: str) -> str:
+    """A run's name begins with the number by which terminal and report know its trial."""
+    if isinstance(assignment, RerunAssignment):
+        rerun = assignment.rerun
+        order = "" if rerun.class_order is None else f", class order {rerun.class_order}"
+        return f"test of {rerun.configuration}, seed {rerun.seed}{order}"
+    others = {path: v for path, v in assignment.values.items() if path != "method.name"}
     names = short_names(others)
     parts = [f"{names[path]}={short_value(value)}" for path, value in others.items()]
-    return " ".join([configuration.method["name"], *parts])
+    return " ".join([str(assignment.number), method, *parts])

@@ -9,6 +9,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pyarrow import fs
@@ -37,14 +38,27 @@ def below(place: str, *names: str) -> str:
 
 
 def storage_fault(storage: str) -> str | None:
-    """What is wrong with a storage, if anything; a small file is written and read."""
+    """What is wrong with a storage, if anything; a small file is written and read.
+
+    No folder is left that was not there before.
+    """
+    missing = [] if "://" in storage else _missing(Path(storage))
     try:
         name = mark(storage)
         is_same = is_marked(storage, name)
         unmark(storage, name)
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
         return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
+    finally:
+        for folder in missing:
+            with suppress(OSError):  # somebody uses it by now, or it could not be made
+                folder.rmdir()
     return None if is_same else f"{storage}: must give back what was written, but did not."
+
+
+def _missing(folder: Path) -> list[Path]:
+    """The folders that have to be made for this one, the innermost first."""
+    return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def mark(storage: str) -> str:

@@ -207,6 +207,10 @@ class _Trial:
         score = (known * t + report.validation_accuracy) / (t + 1)
         step += len(self.memory.finished) * report.n_tasks * n_epochs
         self.memory.latest |= {"score": score, "step": step, "task": t}
+        place = {"seed": len(self.memory.finished), "n_tasks": report.n_tasks}
+        self.memory.latest |= {**place, "epoch": report.epoch, "n_epochs": n_epochs}
+        if report.epoch + 1 < n_epochs:  # of the last one the end of the task knows more
+            self.record.acc_so_far(score, step)
         self.record.epoch({"loss": report.loss, "accuracy": report.validation_accuracy}, step)
         self._report(is_urgent=False)
 
@@ -222,6 +226,7 @@ class _Trial:
         step = len(self.memory.finished) * len(results.R) + t + 1
         found = results.selectivity[t]
         held = found.trunk.metrics() if found else {}
+        self.record.acc_so_far(reached["acc"], self.memory.latest["step"])
         self.record.task({**reached, **by_task, **held}, step)
         self._report(is_urgent=True)
 
@@ -237,6 +242,8 @@ class _Trial:
             name: _mean([s["metrics"].get(name) for s in seeds]) for name in seeds[0]["metrics"]
         }
         self.memory.latest |= {"acc": means["acc"], "bwt": means["bwt"], "score": means["acc"]}
+        if len(seeds) > 1:
+            self.record.acc_so_far(means["acc"], self.memory.latest["step"] + 1)
         return {
             "metrics": {name: value for name, value in means.items() if value is not None},
             "seeds": [seed["seed"] for seed in seeds],

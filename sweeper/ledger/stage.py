@@ -119,6 +119,10 @@ class Stage(ABC, Generic[What]):
         """How many are being worked on."""
         return len(self._running)
 
+    def is_running(self, number: int) -> bool:
+        """Whether one of them is being worked on."""
+        return number in self._running
+
     @property
     @abstractmethod
     def n_wanted(self) -> int:

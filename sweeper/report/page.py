@@ -31,18 +31,20 @@ class Heading(NamedTuple):
 
 
 class SortableCell(NamedTuple):
-    """A cell of a sortable table: what is read, and by what it is sorted."""
+    """A cell of a sortable table: what is read, by what it is sorted, where it leads."""
 
     text: str
     key: float | str
+    link: str = ""
 
 
-def html(facts: Facts, about: Mapping[str, str]) -> str:
+def html(facts: Facts, about: Mapping[str, str], links: Mapping[str, str]) -> str:
     """The page, with all that it needs inside."""
     metrics = facts.sweep.objective
     search = [
         search_figures.trade_off(facts),
         *(search_figures.history(facts, metric) for metric in metrics),
+        *(search_figures.slices(facts, metric) for metric in metrics),
         search_figures.parallel(facts),
         *(search_figures.sensitivity(facts, metric) for metric in metrics),
     ]
@@ -54,7 +56,7 @@ def html(facts: Facts, about: Mapping[str, str]) -> str:
             css=file_text("page.css"),
             js=file_text("page.js"),
             plotly_js=plotly.offline.get_plotlyjs(),
-            rows=[_row(facts, p, t) for p, t in enumerate(_listed(facts)[:_MOST_ROWS])],
+            rows=[_row(facts, p, t, links) for p, t in enumerate(_listed(facts)[:_MOST_ROWS])],
             matrices=run_figures.matrices(facts),
             curves=run_figures.curves(facts),
             forest=differences(facts),
@@ -80,7 +82,7 @@ def first_tasks(facts: Facts) -> str:
 def markdown(facts: Facts, about: Mapping[str, str]) -> str:
     """The page as Markdown, without pictures."""
     shown = enumerate(_listed(facts)[:_MOST_ROWS])
-    rows = [[entry.text for entry in _row(facts, place, t)] for place, t in shown]
+    rows = [[entry.text for entry in _row(facts, place, t, {})] for place, t in shown]
     R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
     template = jinja_environment().get_template("page.md")
     return template.render(**_context(facts, about), rows=rows, R=R)
@@ -192,12 +194,14 @@ def _listed(facts: Facts) -> list[TrialRecord]:
     return [*facts.ranked, *facts.unranked]
 
 
-def _row(facts: Facts, place: int, trial: TrialRecord) -> list[SortableCell]:
+def _row(
+    facts: Facts, place: int, trial: TrialRecord, links: Mapping[str, str]
+) -> list[SortableCell]:
     is_ranked = trial.state == "finished"
     scores = over_seeds(trial) if is_ranked else {}
     return [
         SortableCell(str(place + 1), place) if is_ranked else SortableCell(texts.NOTHING, place),
-        SortableCell(str(trial.number), trial.number),
+        SortableCell(str(trial.number), trial.number, links.get(f"search-{trial.key}", "")),
         SortableCell(trial.state, trial.state),
         *(_score(scores.get(metric), metric == "bwt") for metric in ("acc", "bwt")),
         *(_value(trial.values.get(path)) for path in facts.sweep.space),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from sweeper.report import studies
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
@@ -19,6 +20,7 @@ _ABOUT_TRADE_OFF = (
     "cross: the paper's cell. Click a name in the legend to hide it."
 )
 MOST_DRAWN = 500  # trials, in a figure
+_COLUMNS = 3  # of slices
 _FEWEST = 4  # trials that a sensitivity can be told from
 
 
@@ -111,6 +113,52 @@ def history(facts: Facts, metric: str) -> Figure:
     chart.data[0].update(name="trial", marker=dot(SKY, 7))
     chart.data[1].update(name="best so far", line={"color": ORANGE, "width": 2, "shape": "hv"})
     return Figure(name, title, caption + _part(facts), div(chart, name, 380))
+
+
+def slices(facts: Facts, metric: str) -> Figure:
+    """A metric against each parameter by itself."""
+    name, title = f"slices-{metric}", f"{metric.upper()} against each parameter"
+    missing = _too_little(facts, fewest=2, n_parameters=1)
+    if missing:
+        return Figure(name, title, f"Left out: {missing}")
+    caption = (
+        "Points: finished trials that have the parameter; star: the best. A cloud that rises to "
+        "one side says to search beyond that end; a flat one that the parameter hardly matters."
+    )
+    paths = studies.varied(facts.sweep.space, facts.ranked)
+    names, n_rows = short_names(facts.sweep.space), -(-len(paths) // _COLUMNS)
+    gap = 0.35 / n_rows
+    chart = make_subplots(rows=n_rows, cols=_COLUMNS, shared_yaxes=True, vertical_spacing=gap)
+    groups = (facts.ranked[1:], dot(SKY, 7)), (facts.ranked[:1], dot(ORANGE, 14, "star"))
+    for place, path in enumerate(paths):
+        at = {"row": place // _COLUMNS + 1, "col": place % _COLUMNS + 1}
+        for trials, look in groups:
+            chart.add_trace(_slice(facts, trials, path, metric, look), **at)
+        scale = "log" if studies.is_logarithmic(facts.sweep.space[path]) else None
+        chart.update_xaxes(title_text=names[path], type=scale, **at)
+    chart.update_yaxes(title_text=studies.LABELS[metric], col=1)
+    chart.update_layout(showlegend=False)
+    return Figure(name, title, caption, div(chart, name, 90 + 230 * n_rows))
+
+
+def _slice(
+    facts: Facts, trials: Sequence[TrialRecord], path: str, metric: str, look: dict[str, Any]
+) -> go.Scatter:
+    having = [trial for trial in trials if path in trial.values]
+    return go.Scatter(
+        x=[_on_axis(trial.values[path]) for trial in having],
+        y=[100 * trial.metrics[metric] for trial in having],
+        text=[_described(facts, trial) for trial in having],
+        hovertemplate="%{text}<extra></extra>",
+        mode="markers",
+        marker=look,
+    )
+
+
+def _on_axis(value: object) -> object:
+    """Numbers as they are; all else by name, true and none too."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else short_value(value)
 
 
 def parallel(facts: Facts) -> Figure:

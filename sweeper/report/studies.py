@@ -135,6 +135,11 @@ def _distribution(domain: Domain) -> BaseDistribution:
     return FloatDistribution(low, high, log=is_log)  # type: ignore[arg-type]
 
 
+def is_logarithmic(domain: Domain) -> bool:
+    """Whether its axis is one of orders of magnitude."""
+    return bool(getattr(_distribution(domain), "log", False))
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Optuna announces every study, even one in memory."""

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.config.groups import group_of
+from sweeper.ledger.live import RunningTrial
 from sweeper.results.comparison import Comparison, Difference, Pair, compare
 from sweeper.results.facts import Facts, Protected
 from sweeper.results.ranking import ranked
@@ -30,7 +31,11 @@ from sweeper.results.texts import (
 
 def show_outcome(console: Console, facts: Facts) -> None:
     """Print what came of a sweep so far: its ranking, its reruns, how selectively it protects."""
-    console.print(ranking_table(facts.trials, facts.sweep.objective))
+    if facts.ranked:
+        console.print(ranking_table(facts.trials, facts.sweep.objective))
+    else:
+        counts = ", ".join(f"{n} {state}" for state, n in _counted(facts.trials).items())
+        print_lines(console, [f"No trial has finished: {counts or 'none has begun'}."])
     for table in result_tables(facts):
         console.print(table)
     if facts.best_protected:
@@ -121,6 +126,28 @@ def headline(facts: Facts) -> str:
     orders = facts.best_order_test
     unseen = f"  (unseen class orders: ACC {percent(orders.acc)})" if orders else ""
     return f"{facts.sweep.name}: {where} {reached}{unseen}  {in_line(facts.best.values)}"
+
+
+def running_lines(running: Sequence[RunningTrial]) -> list[Text]:
+    """Trials at work, a line each, cut where the terminal ends."""
+    wide = [max(map(len, column), default=0) for column in zip(*map(_heads, running), strict=True)]
+    return [
+        one_line(
+            Text("  ").append("  ".join(f"{t:<{n}}" for t, n in zip(heads, wide, strict=True)))
+        ).append(f"  {trial.settings}", style="dim")
+        for trial, heads in zip(running, map(_heads, running), strict=True)
+    ]
+
+
+def _heads(trial: RunningTrial) -> tuple[str, str, str]:
+    acc = "" if trial.acc is None else f"ACC {percent(trial.acc)} so far"
+    return trial.name, trial.place or "starting", acc
+
+
+def one_line(text: Text) -> Text:
+    """A text that is cut rather than continued on the next line."""
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
 
 
 def protection_table(found: Protected) -> Group:

@@ -3,13 +3,9 @@
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from sweeper.tracking.delivery import (
-    ROLE,
-    SWEEP,
     Delivery,
     close_runs,
     own_tags,
@@ -39,6 +35,15 @@ from sweeper.tracking.store import (
 from sweeper.tracking.store import is_lost as is_lost
 from sweeper.tracking.store import set_aside_damaged as set_aside_damaged
 from sweeper.tracking.store import tracking_fault as tracking_fault
+from sweeper.tracking.target import Tracking as Tracking
+from sweeper.tracking.views import ACC as ACC
+from sweeper.tracking.views import Page as Page
+from sweeper.tracking.views import run_links as run_links
+from sweeper.tracking.views import set_page as set_page
+from sweeper.tracking.views import set_ranks as set_ranks
+from sweeper.tracking.views import ui_base as ui_base
+from sweeper.tracking.views import ui_command as ui_command
+from sweeper.tracking.views import ui_links as ui_links
 
 _log = logging.getLogger(__name__)
 
@@ -48,22 +53,6 @@ _LONGEST_PAUSE = 20.0  # seconds between attempts while the store is away
 _CLOSING_PAUSE = 1.0  # the same, while somebody waits
 _BATCH = 1000
 _NONE: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True)
-class Tracking:
-    """The place in MLflow for the runs of a sweep; travels to every trial.
-
-    Args:
-        uri: absolute, such as sqlite:////home/me/mlflow.db or http://host:5000.
-        outbox: absolute path of a folder that driver and trials share.
-    """
-
-    uri: str
-    experiment_id: str
-    parent_run_id: str
-    sweep_id: str
-    outbox: str
 
 
 class RunLog:
@@ -306,24 +295,3 @@ def run_ids(tracking: Tracking) -> dict[str, str]:
         client = connect(tracking.uri)
         found = trial_runs(client, tracking.experiment_id, tracking.sweep_id)
     return {key: runs[0].info.run_id for key, runs in found.items()}
-
-
-def ui_command(uri: str) -> list[str]:
-    """The words of a command to look at a store that has no server of its own."""
-    return [] if uri.startswith("http") else ["mlflow", "ui", "--backend-store-uri", uri]
-
-
-def ui_link(tracking: Tracking, order_by: str, base: str = "http://127.0.0.1:5000") -> str:
-    """The page with the sweep's trials, flat, highest value of a metric first.
-
-    Args:
-        base: where `ui_command` serves; a store that is a server is its own base.
-    """
-    if not ui_command(tracking.uri):
-        base = without_password(tracking.uri).rstrip("/")
-    trials = quote(f"tags.`{ROLE}`='trial' and tags.`{SWEEP}`='{tracking.sweep_id}'", safe="")
-    order = quote(f"metrics.`{order_by}`", safe="")
-    path = f"#/experiments/{tracking.experiment_id}/runs"
-    # Its other view is for language models.
-    view = f"workflowType=machine_learning&searchFilter={trials}"
-    return f"{base}/{path}?{view}&orderByKey={order}&orderByAsc=false"

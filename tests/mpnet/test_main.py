@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpnet.__main__ import main
+from mpnet.results import json_text
 
 QUICKSTART = str(Path(__file__).parents[2] / "search_spaces" / "quickstart.yaml")
 SHORT = [QUICKSTART, "training.epochs=1", "network.hidden=[16]"]
@@ -61,6 +62,18 @@ def test_a_method_that_protects_says_how_selectively_after_each_task(
     assert lines[-1] in capsys.readouterr().err.splitlines()  # of the checkpoint
 
 
+def test_a_pipe_is_told_of_every_task_and_of_an_epoch_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*SHORT, "--seed", "5"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if " done: accuracy " in line][0].startswith("task 1/5 done")
+    assert not [line for line in lines if "epoch" in line]
+    monkeypatch.setattr("mpnet.__main__._SECONDS_BETWEEN_EPOCHS", 0.0)
+    assert main([*SHORT, "--seed", "6"]) == 0
+    assert "task 2/5, epoch 1/1: loss " in capsys.readouterr().err
+
+
 def test_a_method_that_protects_nothing_says_nothing_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,6 +93,15 @@ def test_mistakes_end_with_exit_code_2_and_no_traceback(
     assert "Traceback" not in captured.err
     assert captured.out == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_a_misspelt_file_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([QUICKSTART.replace("quick", "quik")]) == 2
+    assert f"Did you mean {QUICKSTART}?" in "".join(capsys.readouterr().err.splitlines())
+
+
+def test_what_is_not_known_is_null_in_json() -> None:
+    assert json_text({"bwt": float("nan"), "acc": 0.5}) == '{"bwt": null, "acc": 0.5}'
 
 
 def test_the_split_option_says_what_R_is_judged_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def counted_step(name: str, network: str) -> Counter[str]:
         method = kind(build_network(network, layers, stream.input_shape, stream.n_classes))
     trainer = TaskTrainer(method.to(META).train(), stream, 1, TrainingSettings(epochs=1000))
     generator = torch.Generator().manual_seed(0)
-    batch = next(batches(stream, [1], trainer.settings.batch_size, generator))
+    batch = next(batches(trainer.course.stream, [1], trainer.settings.batch_size, generator))
     trainer.train_step(batch)
     with Counting() as counting:
         trainer.train_step(batch)

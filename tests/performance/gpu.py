@@ -78,7 +78,7 @@ def trainer_of(network: str, device: torch.device, cuda_graph: str = "auto") -> 
 def training_step(trainer: TaskTrainer) -> Step:
     """A step of the training loop, with a batch that is there already."""
     generator = torch.Generator().manual_seed(0)
-    given = next(batches(trainer.stream, trainer.tasks, BATCH, generator))
+    given = next(batches(trainer.course.stream, trainer.tasks, BATCH, generator))
     return lambda: trainer.train_step(given)
 
 

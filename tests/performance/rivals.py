@@ -48,7 +48,7 @@ def step_of(name: str, network: str, stream: TaskStream) -> Step:
     method = kind(build_network(network, layers, stream.input_shape, stream.n_classes))
     method.eval().end_task(0, stream[0].examples(stream[0].train))
     trainer = TaskTrainer(method.train(), stream, 1, TrainingSettings(epochs=1000))
-    batch = next(batches(stream, [1], BATCH, torch.Generator().manual_seed(0)))
+    batch = next(batches(trainer.course.stream, [1], BATCH, torch.Generator().manual_seed(0)))
     return lambda: trainer.train_step(batch)
 
 

@@ -21,4 +21,4 @@ def report_outcome(x: float, seconds: float = 0.0, **metrics: float) -> None:
 
 def x_of(config: Mapping[str, Any]) -> float:
     """What a trial was given."""
-    return float(config["assignment"].label.get("x", 0.5))
+    return float(getattr(config["assignment"], "values", {}).get("x", 0.5))

@@ -75,7 +75,7 @@ def _steps(trainer: TaskTrainer) -> list[OnDevice]:
     watches = []
     generator = torch.Generator().manual_seed(0)
     with OnDevice():
-        for batch in islice(batches(trainer.stream, trainer.tasks, 5, generator), 3):
+        for batch in islice(batches(trainer.course.stream, trainer.tasks, 5, generator), 3):
             with OnDevice(is_step=True) as watch:
                 trainer.train_step(batch)
             watches.append(watch)

@@ -37,7 +37,7 @@ def test_a_command_that_is_none_is_refused(
     assert "COMMAND" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["status", "report"])
+@pytest.mark.parametrize("command", ["status", "report", "stop", "pause", "resume"])
 def test_a_folder_that_is_no_sweep_is_named(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

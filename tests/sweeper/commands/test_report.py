@@ -14,7 +14,7 @@ def test_the_files_are_written_and_named(
 ) -> None:
     finish_all(opened(tmp_path, swept(trials=2)))
     assert main([str(tmp_path)]) == 0
-    written = [tmp_path / name for name in ("report.html", "report.md", "trials.csv")]
+    written = [tmp_path / name for name in ("report.html", "report.md", "trials.csv", "s.yaml")]
     assert capsys.readouterr().out.split("\n")[:-1] == [str(path) for path in written]
     assert "2 finished" in written[1].read_text(encoding="utf-8")
 

@@ -154,4 +154,4 @@ def test_a_stopped_trial_cannot_win_and_what_it_has_shown_is_known_after_a_resta
     assert not again.is_hopeless(resumed, report([[[0.6]]]))  # (0.6 + 0.9) / 2
     finish(again, resumed, whole(0.6, 0.6))
     (rerun, _) = again.all_now()
-    assert rerun.label["configuration"] == first.number
+    assert rerun.trial == first.number

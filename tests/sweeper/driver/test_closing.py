@@ -8,7 +8,7 @@ import pytest
 from mlflow.entities import Run
 
 from sweeper.driver.active import ActiveSweep
-from sweeper.driver.closing import Closed, close, interrupt, places_of_all
+from sweeper.driver.closing import Closed, close, interrupt
 from sweeper.driver.cluster import Share
 from sweeper.driver.preparation import OpenedSweep, PreparedSweep
 from sweeper.ledger import Ledger
@@ -107,6 +107,7 @@ def test_where_everything_is_is_noted_in_the_ledger(active: TrackedSweep, closed
         "report",
         "MLflow",
         "trials",
+        "charts",
         "Optuna",
     ]
 
@@ -130,12 +131,3 @@ def test_an_interrupted_sweep_is_shown_as_one_that_nobody_works_on(
 def test_a_sweep_that_has_not_begun_is_not_interrupted(tmp_path: Path) -> None:
     interrupt(active_sweep(tmp_path, "http://127.0.0.1:9"))
     assert not list(tmp_path.rglob("outbox/*"))
-
-
-def test_several_sweeps_of_one_store_have_one_command_to_look_at_it(tmp_path: Path) -> None:
-    uris = ["sqlite:////a/mlflow.db", "sqlite:////a/mlflow.db", "http://host:5000"]
-    prepared = [active_sweep(tmp_path / str(n), uri).prepared for n, uri in enumerate(uris)]
-    assert places_of_all(tmp_path, prepared) == [
-        f"reports: {tmp_path}/*/report.html",
-        "MLflow:  mlflow ui --backend-store-uri sqlite:////a/mlflow.db",
-    ]

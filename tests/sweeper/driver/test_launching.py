@@ -80,6 +80,33 @@ def test_a_fault_of_any_is_told_before_one_starts(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("options", [["--plan"], ["run.method.tau_9=1"]])
+def test_a_plan_and_a_refused_start_leave_nothing_behind(
+    folder: Path, tmp_path: Path, options: list[str]
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    main([str(folder), "--output", str(tmp_path / "deep" / "out"), *options])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_plan_does_without_data_and_says_which_to_get(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MPNET_DATA", str(tmp_path / "nothing"))
+    change, output = "run.benchmark.name=split_mnist", ["--output", str(tmp_path / "out")]
+    assert main([str(folder), "--plan", change, *output]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "no data" in printed and "expected unknown without the data" in printed
+    assert f"MPNET_DATA names the folder of all data sets; here it is {tmp_path}" in printed
+    assert main([str(folder / "a.yaml"), "--plan", change, *output]) == 0
+    printed = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "data to get" in printed and "unknown without the data" in printed
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_status_of_several_sweeps_has_a_line_for_each(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,4 +116,4 @@ def test_the_status_of_several_sweeps_has_a_line_for_each(
     assert main([str(folder), "--status", "--output", str(tmp_path / "out")]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == "a: not begun"
-    assert second.startswith("[1 of 2 trials done] b: validation ACC 75.00%  BWT -25.00%")
+    assert second.startswith("[stopped, 1 of 2 trials done] b: validation ACC 75.00%")

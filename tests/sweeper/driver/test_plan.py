@@ -63,7 +63,7 @@ def test_the_plan_says_what_it_will_take() -> None:
         "10 by tpe, 2 of them done, each with 3 seeds, on validation data",
         "6 reruns of the best on the test sets",
         "1 min (a guess)",
-        "4 trials at once, each with 1 CPUs and 0 GPUs, on this machine",
+        "4 trials at once, each with 1 CPU and 0 GPUs, on this machine",
         "/sweeps/s",
     ):
         assert words in text

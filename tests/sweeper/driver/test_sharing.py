@@ -9,7 +9,7 @@ import pytest
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.driver.sharing import Claims, Saving, expected_saving, spread
-from sweeper.execution.assignment import AnyAssignment
+from sweeper.execution.assignment import AnyAssignment, TrialAssignment
 from sweeper.results.records import Rerun
 from tests.sweeper.driver.queues import Queue, actives, swept
 from tests.sweeper.execution.assignments import trial
@@ -68,7 +68,7 @@ def by_halves(values: Values) -> str:
 
 
 def points(given: list[AnyAssignment]) -> list[Any]:
-    return [one.label["x"] for one in given]
+    return [one.values["x"] for one in given if isinstance(one, TrialAssignment)]
 
 
 AFTER_ONE_TASK = {"R": "[[[0.9]]]"}

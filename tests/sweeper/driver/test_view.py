@@ -20,8 +20,8 @@ HOSTILE = "[red]no[/] [/bold] [Errno 2] :smile:"
 SPACE = {"method.name": {"grid": ["lra", HOSTILE]}, "x": {"int": [1, 2]}}
 
 
-def text_of(shown: Any) -> str:
-    console = Console(width=140)
+def text_of(shown: Any, width: int = 140) -> str:
+    console = Console(width=width)
     with console.capture() as captured:
         console.print(shown)
     return captured.get()
@@ -129,11 +129,12 @@ def test_the_live_view_shows_counts_the_best_and_what_runs(tmp_path: Path) -> No
     again.finish(0.8)
     running = again.begin()
     assert "starting" in text_of(again.view)
-    again.reported(running, {"step": 5, "score": 0.25})
+    place = {"task": 1, "n_tasks": 5, "epoch": 36, "n_epochs": 100}
+    again.reported(running, {"step": 5, "score": 0.25, **place})
     text = text_of(again.view)
     assert "3/4 done, 1 running, 0 failed" in text
     assert "best so far: ACC 90.00%  BWT -10.00%  trial 1" in text
-    assert "25.00%" in text
+    assert "trial 3  task 2/5, epoch 37/100  ACC 25.00% so far  method=" in text
     assert HOSTILE in text
 
 
@@ -162,3 +163,24 @@ def test_a_report_after_the_end_changes_nothing(tmp_path: Path) -> None:
     queue.reported(ended, {"step": 1})
     assert text_of(queue.view).split()[:4] == before.split()[:4]
     assert "starting" not in text_of(queue.view)
+
+
+def test_what_runs_takes_a_line_each_on_a_narrow_terminal(tmp_path: Path) -> None:
+    queue = Shown(tmp_path, console=Console(quiet=True))
+    queue.finish(0.7)
+    for running in (queue.begin(), queue.begin()):
+        queue.reported(running, {"step": 5, "score": 0.25, "task": 0, "epoch": 99})
+    lines = text_of(queue.view, 80).splitlines()
+    assert len(lines) == 4  # the counts, the best, two trials
+    assert lines[-1].startswith("  trial 2  task 1/?, epoch 100/?  ACC 25.00% so far")
+    assert max(map(len, lines)) <= 80
+
+
+def test_on_a_terminal_a_failure_is_told_with_its_reason_as_it_happens(
+    tmp_path: Path, lines: Any
+) -> None:
+    queue = Shown(tmp_path, console=Console(width=140, force_terminal=True, no_color=True))
+    queue.finish(0.9)
+    queue.ended(queue.begin(), {"failure": "Diverged: task 2"})
+    (line,) = lines()
+    assert "trial 1 failed: Diverged: task 2" in line

@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from sweeper.execution.assignment import AnyAssignment, StageName, Surroundings
-from sweeper.results.records import Rerun
 from tests.sweeper.execution.assignments import RUN, rerun, trial
 
 
@@ -59,8 +58,5 @@ def test_a_trial_and_a_rerun_of_one_key_are_found_apart() -> None:
     assert (trial().run_key, rerun().run_key) == ("search-key", "test-key")
 
 
-def test_an_assignment_is_told_from_others_by_its_values_or_by_its_rerun() -> None:
-    assert trial().label == {"a": 1}
-    assert rerun().label == {"configuration": 3, "seed": 7}
-    on_an_order = rerun(rerun=Rerun(3, 7, 0))
-    assert on_an_order.label == {"configuration": 3, "seed": 7, "class_order": 0}
+def test_a_rerun_belongs_to_the_trial_that_it_reruns() -> None:
+    assert (trial(number=5).trial, rerun(number=5).trial) == (5, 3)

@@ -74,6 +74,7 @@ def told(tracking: Tracking) -> Subject:
     """A finished trial, told from its first epoch to its end."""
     told = subject(tracking, key="finished")
     recorder = Recorder(told)
+    recorder.acc_so_far(0.5, 1)
     recorder.epoch({"loss": 0.7, "accuracy": 0.5}, 1)
     recorder.task({"acc": 0.9, "held": 0.25}, 1)
     recorder.outcome(OUTCOME)
@@ -91,6 +92,7 @@ def found_rerun(tracking: Tracking) -> Run:
     """A finished rerun of one seed."""
     told = subject(tracking, rerun, key="again")
     recorder = Recorder(told)
+    recorder.acc_so_far(0.5, 1)
     recorder.task({"acc": 0.8}, 1)
     recorder.outcome({**OUTCOME, "seeds": [7], "R": [R_B]})
     recorder.close("FINISHED")
@@ -117,12 +119,12 @@ def test_params_are_the_resolved_run_without_the_place_of_its_data(
     assert found.data.params["training.epochs"] == "250"  # a default
 
 
-def test_a_trial_is_named_by_its_method_and_its_values(found: Run) -> None:
-    assert found.info.run_name == "ppbi tau_max=1e-05 rho=-12"
+def test_a_trial_is_named_by_its_number_its_method_and_its_values(found: Run) -> None:
+    assert found.info.run_name == "3 ppbi tau_max=1e-05 rho=-12"
 
 
 def test_a_rerun_is_named_by_the_trial_and_the_seed_that_it_reruns(found_rerun: Run) -> None:
-    assert found_rerun.info.run_name == "ppbi configuration=3 seed=7"
+    assert found_rerun.info.run_name == "test of 3, seed 7"
 
 
 def test_a_rerun_on_an_unseen_class_order_says_which(tracking: Tracking, found_rerun: Run) -> None:
@@ -130,7 +132,7 @@ def test_a_rerun_on_an_unseen_class_order_says_which(tracking: Tracking, found_r
     told = subject(tracking, rerun, key="order", rerun=Rerun(3, 7, 2), run=run)
     Recorder(told).close("FINISHED")
     found = run_of(told)
-    assert found.info.run_name == "ppbi configuration=3 seed=7 class_order=2"
+    assert found.info.run_name == "test of 3, seed 7, class order 2"
     assert found.data.tags["sweeper.unseen_class_order"] == "2"
     assert found.data.params["benchmark.class_order"] == "2"
     assert "sweeper.unseen_class_order" not in found_rerun.data.tags
@@ -142,6 +144,7 @@ def test_tags_say_what_it_is_and_where_it_runs(found: Run, tracking: Tracking) -
         "sweeper.role": "trial",
         "sweeper.stage": "search",
         "sweeper.node": "host 123abc",
+        "sweeper.trial": "3",
         "sweeper.key": "search-finished",
         "sweeper.status": "finished",
         "method": "ppbi",
@@ -179,7 +182,7 @@ def test_epochs_have_a_prefix_of_their_own(found: Run, tracking: Tracking) -> No
 
 def test_metrics_of_a_trial_are_of_validation_data(found: Run) -> None:
     prefixes = {name.split("/")[0] for name in found.data.metrics}
-    assert prefixes == {"epoch", "val"}
+    assert prefixes == {"ACC", "epoch", "val"}
     assert found.data.metrics["val/held"] == 0.25
 
 
@@ -192,6 +195,20 @@ def test_the_outcome_comes_after_all_tasks_of_all_seeds(found: Run, tracking: Tr
     assert history(tracking, found, "val/acc") == [(1, 0.9), (last, 0.91)]
     assert history(tracking, found, "val/bwt") == [(last, -0.035)]
     assert history(tracking, found, "val/seconds") == [(last, 2.5)]
+
+
+def test_the_oldest_metric_of_a_trial_is_its_acc_as_the_page_to_compare_runs_opens_on_it(
+    found: Run, tracking: Tracking
+) -> None:
+    assert history(tracking, found, "ACC") == [(1, 0.5)]
+    assert next(iter(found.data.metrics)) == "ACC"
+
+
+def test_the_outcome_of_one_seed_is_no_step_of_its_own(
+    found_rerun: Run, tracking: Tracking
+) -> None:
+    n_tasks = len(R_B)
+    assert history(tracking, found_rerun, "test/bwt") == [(n_tasks, -0.035)]
 
 
 # Its outcome

@@ -42,6 +42,13 @@ def test_the_page_loads_nothing_from_elsewhere(page: Page) -> None:
     assert not re.search(r"url\(|@import", (FOLDER / "page.css").read_text())
 
 
+def test_ranked_trials_lead_to_their_runs_where_those_have_pages() -> None:
+    facts = facts_of(sweep_of(), TRIALS, TESTS)
+    best, link = facts.ranked[0], "http://host:5000/#/experiments/1/runs/abc"
+    page = Page(render(facts, {}, {f"search-{best.key}": link}).html)
+    assert [a["href"] for tag, a in page.tags if tag == "a" and "title" in a] == [link]
+
+
 def test_plotly_is_there_once_and_sends_nothing(report: Report, page: Page) -> None:
     assert report.html.count("plotly.js v") == 1
     n_plots = len([a for _, a in page.tags if "plotly-graph-div" in (a.get("class") or "")])
@@ -51,7 +58,8 @@ def test_plotly_is_there_once_and_sends_nothing(report: Report, page: Page) -> N
 @pytest.mark.parametrize(
     "part",
     ["best", "test", "ranking", "matrices", "search", "curves", "failed", "rerun"]
-    + ["plot-matrices", "plot-trade-off", "plot-history-acc", "plot-parallel"]
+    + ["plot-matrices", "plot-trade-off", "plot-history-acc", "plot-slices-acc"]
+    + ["plot-parallel"]
     + ["plot-sensitivity-acc", "plot-curves"],
 )
 def test_a_part_of_the_page_is_there(page: Page, part: str) -> None:
@@ -252,3 +260,9 @@ def test_the_class_order_that_was_tuned_on_is_named() -> None:
     text = render(facts_of(sweep_of(), trials, ON_ORDERS), {}).markdown
     assert "Tuned on class order 7, judged on" in text
     assert "class order 7 (paper: ascending)" in text
+
+
+def test_if_all_trials_failed_the_reason_comes_first() -> None:
+    report = render(facts_of(sweep_of(), [failed(0, "Diverged: task 2")], []), {})
+    head = report.markdown.partition("## ")[2].partition("## ")[0]
+    assert "The commonest reason: Diverged: task 2" in head

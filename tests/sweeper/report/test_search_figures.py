@@ -3,7 +3,7 @@
 import pytest
 
 from sweeper.report.rendering import render
-from sweeper.report.search_figures import MOST_DRAWN, history, trade_off
+from sweeper.report.search_figures import MOST_DRAWN, history, slices, trade_off
 from sweeper.results.facts import facts_of
 from tests.sweeper.records import HOSTILE, TESTS, TRIALS, Page, finished, sweep_of
 from tests.sweeper.report.pages import drawn, rendered
@@ -50,6 +50,20 @@ def test_the_best_the_tests_and_the_papers_cell_have_marks_of_their_own(
         pytest.approx((-1.0, 90.0)),
     ]
     assert list(shown["paper, LRA (Var.)"]) == [pytest.approx((-0.04, 99.32))]
+
+
+# Slices
+
+
+def test_each_parameter_has_a_slice_of_the_trials_that_have_it() -> None:
+    space = {"method.tau": {"log_uniform": [1e-9, 1.0]}, "method.name": {"choice": ["a", "b"]}}
+    values = [{"method.name": "a", "method.tau": 1e-3}, {"method.name": "b"}]
+    trials = [finished(n, 0.5 + n / 10, 0.0, values=one) for n, one in enumerate(values)]
+    traces, layout = drawn(slices(facts_of(sweep_of(space), trials, []), "acc"))
+    points = [(*trace["x"], *trace["y"]) for trace in traces]
+    assert {point for point in points if point} == {("a", 50.0), ("b", 60.0), (0.001, 50.0)}
+    titles = {layout[axis]["title"]["text"]: layout[axis] for axis in ("xaxis", "xaxis2")}
+    assert titles["tau"]["type"] == "log" and "type" not in titles["method"]
 
 
 # What is left out

@@ -6,7 +6,6 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import pytest
 from mlflow import MlflowClient
@@ -21,8 +20,6 @@ from sweeper.tracking import (
     delivery,
     run_ids,
     store,
-    ui_command,
-    ui_link,
 )
 from tests.sweeper.servers import free_port
 from tests.sweeper.stores import (
@@ -255,32 +252,3 @@ def test_a_store_that_is_away_is_a_connection_error(sweep: Tracking, tmp_path: P
         close_left_over(nobody, {})
     with pytest.raises(ConnectionError, match="an MLflow store must answer, but got"):
         opened(nobody.uri, tmp_path)
-
-
-# Looking at it
-
-
-def test_a_store_without_a_server_has_a_command_for_its_ui() -> None:
-    command = ui_command("sqlite:////home/a b/mlflow.db")
-    assert command == ["mlflow", "ui", "--backend-store-uri", "sqlite:////home/a b/mlflow.db"]
-    assert ui_command("https://host") == []
-
-
-@pytest.mark.parametrize(
-    ("uri", "base"),
-    [
-        ("sqlite:////x/mlflow.db", "http://127.0.0.1:5000"),
-        ("https://me:secret@host:80/mlflow/", "https://host:80/mlflow"),
-    ],
-)
-def test_the_link_shows_the_trials_of_the_sweep_sorted(uri: str, base: str) -> None:
-    link = ui_link(Tracking(uri, "7", "p", "s 1", "/outbox"), "val/acc")
-    page, query = link.split("?")
-    assert page == f"{base}/#/experiments/7/runs"
-    assert parse_qs(query) == {
-        "workflowType": ["machine_learning"],
-        "searchFilter": ["tags.`sweeper.role`='trial' and tags.`sweeper.sweep`='s 1'"],
-        "orderByKey": ["metrics.`val/acc`"],
-        "orderByAsc": ["false"],
-    }
-    assert not set(link) & set("`' ")
