@@ -40,7 +40,7 @@ class Desk:
         self._requests: dict[int, Requests] = {}  # of the sweeps that have begun, by place
         self._answers: dict[str, str] = {}
         self._said: dict[int, Live] = {}
-        self._is_stopping = False
+        self._is_stopping = self._has_stopped = False
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -64,8 +64,11 @@ class Desk:
                     end_live(self._queue.sweeps[place].prepared.opened.folder)
 
     def look(self) -> None:
-        """Do what is asked, then say how all sweeps go; a stop comes after its answer."""
-        was_stopping = self._is_stopping
+        """Do what is asked, then say how all sweeps go; a stop comes when its answer was read."""
+        if self._is_stopping and not self._has_stopped:
+            self._has_stopped = True
+            os.kill(os.getpid(), signal.SIGINT)  # what Ctrl-C does, to the letter
+            self._queue.is_paused = False  # Tune listens only when it has something to do
         for sweep in self._queue.sweeps:
             if sweep.is_open and sweep.place not in self._requests:
                 self._requests[sweep.place] = Requests(sweep.prepared.opened.folder)
@@ -74,9 +77,6 @@ class Desk:
                 self._answers[request.id] = self._done(self._queue.sweeps[place], request)
         for place in self._requests:
             self._say(self._queue.sweeps[place])
-        if self._is_stopping and not was_stopping:
-            os.kill(os.getpid(), signal.SIGINT)  # what Ctrl-C does, to the letter
-            self._queue.is_paused = False  # Tune listens only when it has something to do
 
     def _done(self, sweep: ActiveSweep, request: Request) -> str:
         """Do it; gives the answer."""
