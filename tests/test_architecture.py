@@ -41,6 +41,7 @@ MPNET = [
         "environment",
         "errors",
         "pictures",
+        "plugins",
         "reading",
         "registry",
         "gaussian",
