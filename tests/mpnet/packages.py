@@ -1,6 +1,10 @@
-"""Packages outside this project: folders that are put where Python looks."""
+"""Packages and pictures outside this project: folders that are put where one looks for them."""
 
 from pathlib import Path
+
+from PIL import Image
+
+CLASSES = ("ant", "bee", "cat", "dog")
 
 METHOD = '''"""Springs that are all alike."""
 
@@ -61,3 +65,13 @@ def declare(folder: Path, package: str, group: str, entry: str) -> None:
     place.mkdir()
     (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     (place / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+
+
+def draw(folder: Path, classes: tuple[str, ...] = CLASSES, n: int = 20) -> None:
+    """Pictures of odd sizes, each of one grey that tells class and number."""
+    for label, name in enumerate(classes):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i in range(n):
+            grey = 50 * label + i
+            picture = Image.new("RGB", (5 + i, 9), (grey, grey, grey))
+            picture.save(folder / name / f"{i:03d}.png")

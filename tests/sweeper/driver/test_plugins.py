@@ -1,4 +1,4 @@
-"""A method and a network from outside this project in a sweep on two nodes."""
+"""A method, a network and pictures from outside this project in a sweep on two nodes."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mpnet.packages import METHOD, NETWORK, write_module
+from tests.mpnet.packages import METHOD, NETWORK, draw, write_module
 from tests.sweeper.clusters import cluster
 from tests.sweeper.sweeps import SMALL, Command
 
@@ -18,11 +18,13 @@ def command(tmp_path: Path) -> Command:
     """A sweep of what a package in `outside` registers."""
     write_module(tmp_path / "outside", "my_package.springs", METHOD.format(name="springs"))
     write_module(tmp_path / "outside", "my_package.narrow", NETWORK.format(name="narrow"))
+    draw(tmp_path / "pets")
     run = {
-        "benchmark": {"name": "digits", "n_tasks": 2},
+        "benchmark": {"name": "image_folder", "folder": "pets", "size": 8, "n_tasks": 2},
+        "data_root": str(tmp_path),
         "network": {"name": "narrow", "width": 12},
         "method": {"name": "springs"},
-        "training": {"epochs": 2, "batch_size": 100},
+        "training": {"epochs": 2, "batch_size": 20},
     }
     blocks = {
         **SMALL,
@@ -39,7 +41,7 @@ def _look_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ["PYTHONPATH"]]))
 
 
-def test_a_method_and_a_network_from_outside_run_on_two_nodes(
+def test_a_method_a_network_and_pictures_from_outside_run_on_two_nodes(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
