@@ -22,6 +22,7 @@ from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.metrics import acc
 from mpnet.networks import NETWORKS
+from mpnet.plugins import load_plugins
 from mpnet.registry import Registry
 from mpnet.results import (
     RESULT,
@@ -100,6 +101,10 @@ def _parser() -> argparse.ArgumentParser:
 def _choices() -> str:
     """The names that a run can be made of, and the keys below each."""
     lines = ["what a run is made of:"]
+    try:
+        load_plugins()
+    except ConfigError as error:
+        lines += [f"  {line}" for line in str(error).splitlines()]
     blocks: dict[str, Registry[Any]] = {
         "benchmark": BENCHMARKS,
         "network": NETWORKS,

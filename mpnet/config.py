@@ -16,7 +16,8 @@ from mpnet.errors import ConfigError
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS, Method
 from mpnet.networks import NETWORKS, build_network
-from mpnet.reading import read_composed, set_value
+from mpnet.plugins import load_plugins
+from mpnet.reading import read_composed, set_value, with_plugins
 from mpnet.registry import Registry, did_you_mean
 from mpnet.training import TrainingSettings
 
@@ -27,7 +28,7 @@ class RunConfig(BaseModel):
     """One run: a benchmark, a network of some layers, a method, and how to train.
 
     Each block is bound to the keyword-only arguments of what its `name` stands for; `layers` has
-    no name, since the method decides on the family.
+    no name, since the method decides on the family. `plugins` are modules that are imported first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,6 +41,7 @@ class RunConfig(BaseModel):
     split: EvaluationSplit = "validation"
     seed: int = Field(default=0, ge=0)
     data_root: str | None = None
+    plugins: tuple[str, ...] = ()
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
 
     def identity(self) -> str:
@@ -51,6 +53,8 @@ class RunConfig(BaseModel):
         unasked: dict[str, Any] = {"device": True, "data_root": True}
         if self.benchmark.get("class_order") is None:
             unasked["benchmark"] = {"class_order"}
+        if not self.plugins:
+            unasked["plugins"] = True
         unasked["training"] = {"cuda_graph"}  # which changes no bit
         if self.training.precision == "float32":
             unasked["training"] |= {"precision"}
@@ -72,6 +76,7 @@ class RunConfig(BaseModel):
             "data_root": True,
             "method": True,
             "training": {"cuda_graph"},
+            **({} if self.plugins else {"plugins": True}),
         }
         rest = self.model_dump(mode="json", exclude=unread)
         read = {key: value for key, value in options.items() if key not in later}
@@ -129,6 +134,9 @@ def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
 
     Settings of the training may stand in the run itself: `epochs` is short for `training.epochs`,
     and wins over it.
+
+    Raises:
+        ConfigError: with one line per fault; those of plug-ins alone, where there are any.
     """
     faults: list[str] = []
     raw = _with_training(raw)
@@ -137,6 +145,7 @@ def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
         config = RunConfig.model_validate(raw)
     except ValidationError as error:
         faults += _explained(error, where, RunConfig, "a run")
+    load_plugins(config.plugins)
     blocks = {**config.model_dump(include={"benchmark", "network", "layers", "method"}), **raw}
     bound: dict[str, Block] = {}
     for key, registry in (("benchmark", BENCHMARKS), ("network", NETWORKS), ("method", METHODS)):
@@ -168,7 +177,7 @@ def _read_block(path: Path) -> dict[str, Any]:
     block = content.get("run") if isinstance(content, dict) else None
     if not isinstance(block, dict):
         raise ConfigError(f"{path}: a block `run:` must be there, with keys and values below it.")
-    return block
+    return with_plugins(content, block)
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:
@@ -254,7 +263,7 @@ def _explained(
         elif fault["type"] == "missing":
             lines.append(f"{at}: {title} needs a value for '{key}'.")
         else:
-            must = fault["msg"][0].lower() + fault["msg"][1:]
+            must = (fault["msg"][0].lower() + fault["msg"][1:]).replace("tuple", "list")
             lines.append(f"{at}: {must}, but got {fault['input']!r}.")
     return lines
 

@@ -96,8 +96,16 @@ def read_composed(path: Path, read_before: Sequence[Path] = ()) -> Any:
     return merged(found, own)
 
 
+def with_plugins(content: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """The run of a file with the plug-ins that stand beside it, which belong to what it is."""
+    return {**run, **{key: content[key] for key in ("plugins",) if key in content}}
+
+
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """One block over another: null removes a key, and a block with another name replaces."""
+    """One block over another: null removes a key, and a block with another name replaces.
+
+    Plug-ins add up: a row of a table brings its method, a column its benchmark.
+    """
     found = dict(below)
     for key, value in above.items():
         old = found.get(key)
@@ -105,6 +113,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
             found.pop(key, None)
         elif isinstance(old, Mapping) and isinstance(value, Mapping) and not _renamed(old, value):
             found[key] = merged(old, value)
+        elif key == "plugins" and isinstance(old, list) and isinstance(value, list):
+            found[key] = [*old, *(name for name in value if name not in old)]
         else:
             found[key] = value
     return found

@@ -23,7 +23,10 @@ class Registry(Generic[T]):
         """Decorate a class or builder to make it known under `name`."""
 
         def add(member: Member) -> Member:
-            assert name not in self._members, f"{self.kind} '{name}' is registered twice"
+            if name in self._members:
+                own, other = (_home(one) for one in (member, self._members[name]))
+                must = f"{self.kind} '{name}': a name must be registered once"
+                raise ConfigError(f"{must}, but {own} takes that of {other}; choose another.")
             self._members[name] = member  # type: ignore[assignment]  # keeps the member's own type
             return member
 
@@ -39,6 +42,10 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
+
+
+def _home(member: object) -> str:
+    return f"{getattr(member, '__module__', '?')}.{getattr(member, '__qualname__', '?')}"
 
 
 def import_members(package: str, path: Iterable[str]) -> None:

@@ -41,6 +41,7 @@ MPNET = [
         "environment",
         "errors",
         "pictures",
+        "plugins",
         "reading",
         "registry",
         "gaussian",
@@ -58,7 +59,8 @@ MPNET = [
     ["config", "features", "training", "checkpoint"],
     ["first_tasks"],
     ["continual", "results", "cost"],
-    ["analysis"],
+    ["analysis", "contract"],
+    ["check"],
     ["__init__"],
     ["__main__"],
 ]

@@ -32,7 +32,7 @@ class Source:
     split_seed: Annotated[int, Ge(0)] = 0
     max_train_per_class: Annotated[int, Ge(2)] | None = None
 
-    def base(self, name: str) -> "Base":
+    def base(self, name: str | datasets.Dataset) -> "Base":
         """A data set, its training part split once and for all its classes."""
         known = datasets.load(name, "train", self.data_root)
         pool, labels = torch.from_numpy(known.images), torch.from_numpy(known.labels)

@@ -13,6 +13,8 @@ from rich.table import Table
 
 from mpnet.datasets._base import DATASETS, PARTS, Part, data_root, dataset
 from mpnet.datasets._status import Status, status
+from mpnet.errors import ConfigError
+from mpnet.plugins import load_plugins
 
 EXAMPLES = """examples:
   python -m mpnet.datasets                     what is there, at a glance
@@ -37,7 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     logging.basicConfig(format="%(message)s", handlers=[RichHandler(console=console)])
     try:
+        load_plugins()
         rows = [status(dataset(name), root, options.check) for name in DATASETS]
+    except ConfigError as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return 2
     except KeyboardInterrupt:
         console.print("Stopped.", style="yellow")
         return 130

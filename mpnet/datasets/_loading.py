@@ -24,11 +24,15 @@ _logger = logging.getLogger(__name__)
 _VERSION = "v1"  # of the decoded files; another reading of the sources needs another version
 
 
-def load(name: str, part: Part, root: str | Path | None = None) -> Images:
-    """A part of a registered data set; the arrays are private copies-on-write of shared pages."""
+def load(which: str | Dataset, part: Part, root: str | Path | None = None) -> Images:
+    """A part of a data set, which is registered if it is given by its name.
+
+    The arrays are private copies-on-write of shared pages.
+    """
     if part not in PARTS:
-        raise ConfigError(f"data set '{name}': part must be 'train' or 'test', but got '{part}'.")
-    description, folder = dataset(name), data_root(root)
+        raise ConfigError(f"data set '{which}': part must be 'train' or 'test', but got '{part}'.")
+    description = dataset(which) if isinstance(which, str) else which
+    folder = data_root(root)
     cached = decoded_copy(description, folder, part)
     return cached if cached is not None else _first_use(description, folder, part)
 

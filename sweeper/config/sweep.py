@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpnet.reading import dump_yaml
+from mpnet.reading import dump_yaml, with_plugins
 from mpnet.registry import did_you_mean
 from sweeper.config.groups import groups_of
 from sweeper.config.reading import BLOCKS, override, read_blocks
@@ -102,12 +102,13 @@ def parse_sweep(
     """Bind the blocks of a file."""
     found = list(faults)
     for key in blocks:
-        if key not in BLOCKS:
+        if key not in (*BLOCKS, "plugins"):
             found.append(f"{where}: no block '{key}'; {did_you_mean(str(key), BLOCKS)}")
     run = blocks.get("run")
     if not isinstance(run, Mapping):
         found.append(f"{where}: a block `run` must be there, with keys and values below it.")
         run = {}
+    run = with_plugins(blocks, run)
     if run.get("split", "validation") != "validation":
         found.append(
             f"{where}: run.split: a search may see validation data only; got {run['split']!r}."

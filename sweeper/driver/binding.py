@@ -120,6 +120,17 @@ def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
             yield str(error)
 
 
+def node_faults(configurations: Sequence[RunConfig]) -> list[str]:
+    """What another machine lacks of what these runs are made of: plug-ins first, then data."""
+    faults = dict[str, None]()
+    for configuration in configurations:
+        try:
+            parse_run(configuration.model_dump(mode="json"))
+        except ConfigError as error:
+            faults |= dict.fromkeys(str(error).splitlines())
+    return list(faults or data_faults(configurations))
+
+
 def _benchmark(configuration: RunConfig) -> str:
     return configuration.model_dump_json(include={"benchmark", "data_root"})
 

@@ -78,4 +78,4 @@ def _look(needs: Needs, marks: dict[str, str]) -> list[str]:
     ]
     if wrong := tracking.tracking_fault(needs.uri):
         found.append(f"sweep.tracking_uri: {wrong}")
-    return [*found, *binding.data_faults(needs.configurations)]
+    return [*found, *binding.node_faults(needs.configurations)]

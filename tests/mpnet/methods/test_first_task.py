@@ -1,23 +1,20 @@
 """Every registered method from a first task that was trained before, and what may be shared."""
 
-import typing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from mpnet.checkpoint import Checkpoints
-from mpnet.config import RunConfig
+from mpnet import contract
 from mpnet.continual import run
+from mpnet.contract import NORMED
 from mpnet.first_tasks import FirstTasks
 from mpnet.methods import METHODS
 from mpnet.methods._variational import VariationalMethod
 from mpnet.training import EpochReport
 from tests.mpnet.conftest import digits_run
 
-NETWORK = {"name": "mlp", "hidden": [16], "batch_norm": True, "dropout": 0.2}
 every_method = pytest.mark.parametrize("name", list(METHODS))
 KINDS = {name: vars(METHODS[name]).get("first_task") for name in METHODS}
 LATER = [
@@ -27,32 +24,14 @@ LATER = [
 ]
 
 
-def _state(config: RunConfig, folder: Path, first_tasks: FirstTasks | None) -> dict[str, Any]:
-    """What a run ends with: R, weights, what the method remembers, all random numbers."""
-    checkpoints = Checkpoints(folder)
-    R = run(config, checkpoints=checkpoints, first_tasks=first_tasks).R
-    state = torch.load(checkpoints.path, weights_only=True)
-    return {"R": torch.from_numpy(R), "generator": state["generator"], "rng": state["rng"]} | {
-        f"method.{key}": value for key, value in state["method"].items()
-    }
-
-
-def _assert_same_bits(some: dict[str, Any], others: dict[str, Any]) -> None:
-    assert some.keys() == others.keys()
-    for key, value in some.items():
-        np.testing.assert_array_equal(value.numpy(), others[key].numpy(), err_msg=key)
-
-
 @every_method
 def test_from_a_stored_first_task_equals_from_scratch_bit_for_bit(
     name: str, tmp_path: Path
 ) -> None:
-    config, folder = digits_run(name, network=NETWORK), tmp_path / "first"
-    expected = _state(config, tmp_path / "scratch", None)
-    _assert_same_bits(_state(config, tmp_path / "trains", FirstTasks(folder)), expected)
-    again = FirstTasks(folder)
-    _assert_same_bits(_state(config, tmp_path / "takes", again), expected)
-    assert again.is_taken and again.seconds > 0
+    config = digits_run(name, network=NORMED)
+    trains = contract.final_state(config, tmp_path / "trains", FirstTasks(tmp_path / "other"))
+    assert contract.differing(trains, contract.final_state(config, tmp_path / "alone")) == []
+    assert contract.shared_task_faults(config, config, tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -62,54 +41,16 @@ def test_from_a_stored_first_task_equals_from_scratch_bit_for_bit(
 def test_methods_of_one_kind_share_their_first_task_bit_for_bit(
     trainer: str, taker: str, tmp_path: Path
 ) -> None:
-    run(digits_run(trainer, network=NETWORK), first_tasks=FirstTasks(tmp_path / "first"))
-    config, taken = digits_run(taker, network=NETWORK), FirstTasks(tmp_path / "first")
-    got = _state(config, tmp_path / "takes", taken)
-    assert taken.is_taken
-    _assert_same_bits(got, _state(config, tmp_path / "scratch", None))
+    runs = [digits_run(name, network=NORMED) for name in (trainer, taker)]
+    assert runs[0].first_task_identity() == runs[1].first_task_identity()
+    assert contract.shared_task_faults(*runs, tmp_path) == []
 
 
 @pytest.mark.parametrize(("name", "option"), LATER)
 def test_an_option_for_later_does_not_change_a_bit_of_the_first_task(
     name: str, option: str
 ) -> None:
-    states = []
-    for value in _two_values(name, option):
-        config = digits_run(name, method={"name": name, option: value}, network=NETWORK)
-        first = _Memory()
-        run(config, first_tasks=first)
-        states.append((first.identity, first.state))
-    (identity, one), (other_identity, other) = states
-    assert identity == other_identity
-    network = {k: v for k, v in one["method"].items() if k.startswith("network.")}
-    _assert_same_bits(network, {k: other["method"][k] for k in network})
-    assert one["curve"] == other["curve"]
-    assert torch.equal(one["rng"], other["rng"])
-
-
-class _Memory(FirstTasks):
-    """Keeps what it is given, and has nothing to give."""
-
-    def __init__(self) -> None:
-        super().__init__(Path())
-        self.identity, self.state = "", dict[str, Any]()
-
-    def load(self, identity: str) -> None:
-        return None
-
-    def save(self, identity: str, state: dict[str, Any]) -> None:
-        self.identity, self.state = identity, state
-
-
-def _two_values(name: str, option: str) -> list[Any]:
-    """Two of the values that an option may have, the first its default."""
-    method = METHODS[name]
-    default = method.__init__.__kwdefaults__[option]  # type: ignore[misc]
-    hint = typing.get_type_hints(method.__init__)[option]
-    choices = [value for value in typing.get_args(hint) if isinstance(value, str)]
-    if choices:
-        return [default, next(value for value in choices if value != default)]
-    return [default, 50 if default is None else default / 2]
+    assert contract.later_option_faults(digits_run(name, network=NORMED), option) == []
 
 
 @every_method

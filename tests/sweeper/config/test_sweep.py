@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sweeper.config.sweep import Sweep, difference, parse_sweep
+from sweeper.config.sweep import Sweep, difference, load_sweep, parse_sweep
 from sweeper.errors import SweepError
 from tests.sweeper.config.files import GRID, RUN, SPACE, fault_of, loaded
 
@@ -37,6 +37,15 @@ def test_the_text_of_a_sweep_gives_the_same_sweep_again(tmp_path: Path) -> None:
     again = loaded(tmp_path, sweep.text)
     assert again.blocks == sweep.blocks
     assert difference(sweep, again) == ""
+
+
+def test_plugins_stand_beside_the_run_and_belong_to_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("plugins: [my_package]\nrun: {seed: 1}\n")
+    sweep = load_sweep(file)
+    assert sweep.run == {"seed": 1, "plugins": ["my_package"]}
+    file.write_text("plugins: [another]\nrun: {seed: 1}\n")
+    assert "-- my_package" in difference(sweep, load_sweep(file))
 
 
 def test_the_selection_goes_by_the_objective_of_the_sweep_or_by_its_own() -> None:

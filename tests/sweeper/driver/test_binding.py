@@ -177,8 +177,8 @@ def test_unseen_orders_of_a_benchmark_without_class_orders_are_refused_before_da
     sweep = parse_sweep({**blocks, "select": {"class_orders": 2}}, "s")
     (fault,) = faults_of(sweep)
     assert fault == (
-        f"s: select.{ORDERS} {which}; use 0, or one of cifar10_100, digits, split_cifar10, "
-        "split_mnist in several tasks."
+        f"s: select.{ORDERS} {which}; use 0, or one of cifar10_100, digits, image_folder, "
+        "split_cifar10, split_mnist in several tasks."
     )
 
 
