@@ -36,6 +36,7 @@ from sweeper.driver.view import View
 from sweeper.driver.watching import RayWatch, ray_doors
 from sweeper.errors import INTERRUPTED, SweepError
 from sweeper.importing import importing
+from sweeper.ledger.live import end_live
 from sweeper.report.status import status_line
 from sweeper.report.terminal import headline, print_lines, show_outcome
 from sweeper.results.texts import counted, protection_warnings, resuming
@@ -168,6 +169,8 @@ class _Launch:
         queue.halted, queue.is_cut_off = text, True
         if not is_over.wait(_SECONDS_TO_LEAVE):
             view.__exit__()
+            for opened in (sweep.prepared.opened for sweep in queue.sweeps if sweep.is_open):
+                end_live(opened.folder)
             os._exit(self._told(queue))
 
     def _started(self, n_done: int) -> tuple[ModuleType, ModuleType, list[Plan]]:

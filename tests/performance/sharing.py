@@ -96,13 +96,17 @@ def compared(sweeps: Sequence[Sweep], folder: Path) -> dict[str, Any]:
     shared = trials_of(sweeps, folder / "shared", is_shared=True)
     alone = trials_of(sweeps, folder / "alone", is_shared=False)
     assert shared.keys() == alone.keys()
+    n_all = len(alone)
+    shared, alone = ({k: t for k, t in d.items() if t.R} for d in (shared, alone))
+    assert shared.keys() == alone.keys()  # who dies of its settings does so in both
     spent = [sum(trial.seconds for trial in found.values()) for found in (alone, shared)]
     n_tasks = len(next(iter(alone.values())).R[0])
     origins = [trial.first_tasks[0] for trial in shared.values()]
     taken, n_first = sum(o["is_taken"] for o in origins), len({o["name"] for o in origins})
     n_trainings = len(alone) * n_tasks
     return {
-        "trials": len(alone),
+        "trials": n_all,
+        "died": n_all - len(alone),
         "first_tasks": n_first,
         "trained_twice": len(alone) - taken - n_first,
         "trainings": round(n_trainings / (n_trainings - taken), 2),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sweeper.driver.watching import RayWatch, Silence
+from sweeper.ledger.live import read_live
 from tests.sweeper.clusters import cluster
 from tests.sweeper.sweeps import (
     Command,
@@ -91,6 +92,7 @@ def test_a_dead_ray_is_noticed_and_said_and_nothing_is_lost(
     assert "nothing is lost. Go on with:" in printed
     assert "Traceback" not in printed
     assert {trial.state for trial in command.trials()} == {"running"}  # nobody's fault
+    assert read_live(command.folder) is None  # nobody works on it, and it is said
     assert_ledger_and_mlflow_agree(command)
     command.run("--resume")
     assert len(command.finished()) == 3
