@@ -11,8 +11,8 @@ from sweeper.execution.assignment import TrialAssignment
 from sweeper.results import bound
 from sweeper.results.records import Matrix, TrialRecord
 
-# The best of a few is soon outdone: with two, the bound lost the best of a grid in half of all
-# replays (`tests.performance.search`).
+# The best of a few is soon outdone: with two, the bound lost the best of a grid in about half of
+# some early replays (docs/decisions.md).
 _FEWEST_FINISHED = 10
 
 

@@ -106,7 +106,8 @@ def test_options_that_change_a_step_stay_on_the_device_too(variance: str, likeli
     method |= {"rho_learning_rate": 0.01} if variance == "adam" else {}
     layers = {"likelihood": likelihood, "relu": "gaussian", "jitter_start": 0.5}
     training = {"second_moment": "tensor", "clip_norm": 1.0, "decay": "cosine", "batch_size": 5}
-    _steps(_trainer("lra", t=1, method=method, layers=layers, training=training))
+    steps = _steps(_trainer("lra", t=1, method=method, layers=layers, training=training))
+    assert len(steps) == 3 and all(step.seen for step in steps)
 
 
 @every_method
