@@ -4,15 +4,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sweeper.commands._words import new_parser, run_on_folder
+from sweeper.commands._words import new_parser, print_error
+from sweeper.errors import SweepError
 from sweeper.report.terminal import print_lines
 
 SUMMARY = "Say what came out of a sweep, while it runs or after it."
 EXAMPLES = """examples:
   {prog} sweeps/ppbi_split_mnist
+  {prog} --verify results
 
 Writes report.html (one page that needs no network), report.md, trials.csv and the sweep with all
 overrides as NAME.yaml into its folder, and differences.svg if it compares groups (select.each).
+
+--publish and --verify take a folder of sweeps. Its pages, and those of docs/ beside it, quote
+sweeps between comments: `<!-- results: SWEEP groups -->` and `<!-- end -->` (or tests, or table1
+for a folder of sweeps). --publish writes their numbers, --verify fails where one is another.
 """
 
 
@@ -20,10 +26,38 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper report") -> in
     """Parse, read, render, write; print where."""
     parser = new_parser(prog, SUMMARY, EXAMPLES)
     parser.add_argument("folder", type=Path, metavar="SWEEP", help="output folder of a sweep")
-    return run_on_folder(parser, arguments, _write)
+    quoted = parser.add_mutually_exclusive_group()
+    text = "recompute every number that pages quote from the sweeps below SWEEP"
+    quoted.add_argument("--verify", action="store_true", help=f"{text}; code 1 if any differs")
+    quoted.add_argument("--publish", action="store_true", help=f"{text}, and write them")
+    options = parser.parse_args(arguments)
+    act = _verify if options.verify else _publish if options.publish else _write
+    try:
+        return act(options.folder)
+    except SweepError as error:
+        return print_error(error)
 
 
-def _write(folder: Path) -> None:
+def _verify(folder: Path) -> int:
+    from sweeper.report.published import published  # seconds: not for --help
+
+    pages, console = published(folder), Console()
+    differences = [line for page in pages for line in page.differences]
+    right = [f"{page.path}: as the ledgers say" for page in pages if not page.differences]
+    print_lines(console, [*right, *differences])
+    return int(bool(differences))
+
+
+def _publish(folder: Path) -> int:
+    from sweeper.report.published import published  # seconds: not for --help
+
+    for page in published(folder):
+        page.path.write_text(page.computed, encoding="utf-8")
+        print_lines(Console(), [str(page.path)])
+    return 0
+
+
+def _write(folder: Path) -> int:
     from mpnet.environment import environment  # seconds: not for --help
     from sweeper.ledger import open_ledger
     from sweeper.report.rendering import render
@@ -33,3 +67,4 @@ def _write(folder: Path) -> None:
     links = run_links(ledger.tracking_uri or "", ledger.sweep.name, ledger.sweep_id)
     paths = render(ledger.facts(), about, links).write(folder)
     print_lines(Console(), [str(path) for path in paths])
+    return 0

@@ -88,6 +88,12 @@ def markdown(facts: Facts, about: Mapping[str, str]) -> str:
     return template.render(**_context(facts, about), rows=rows, R=R)
 
 
+def part(facts: Facts, name: str) -> str:
+    """One block of the Markdown page: "tests" or "groups"."""
+    template = jinja_environment().get_template("page.md")
+    return "".join(template.blocks[name](template.new_context(_context(facts, {}))))
+
+
 def csv_text(facts: Facts) -> str:
     """One row per trial, as recorded: fractions, seconds, full paths."""
     metrics = list(dict.fromkeys(name for trial in facts.trials for name in trial.metrics))

@@ -44,3 +44,17 @@ def test_the_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     assert "sweeper report sweeps/" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_waiting_for_the_disk")
+def test_published_numbers_are_verified_and_a_changed_one_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish_all(opened(tmp_path / "s", swept(trials=2)))
+    page = tmp_path / "README.md"
+    page.write_text("<!-- results: s tests -->\n99.9 %\n<!-- end -->\n", encoding="utf-8")
+    assert main(["--verify", str(tmp_path)]) == 1
+    assert "-99.9 %\n+No configuration has been rerun" in capsys.readouterr().out
+    assert main(["--publish", str(tmp_path)]) == 0
+    assert main(["--verify", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(f"{page}: as the ledgers say\n")
