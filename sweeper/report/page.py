@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import plotly.offline
 
 from sweeper.report import forest, run_figures, search_figures, tree
-from sweeper.report.table1.paper import cells_of, departures
+from sweeper.report.table1.paper import cells_of
+from sweeper.report.table1.protocol import departures
 from sweeper.report.templates import file_text, jinja_environment
 from sweeper.results import texts
 from sweeper.results.comparison import compare

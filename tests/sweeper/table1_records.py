@@ -9,7 +9,7 @@ from sweeper.config.space import with_values
 from sweeper.config.sweep import parse_sweep
 from sweeper.ledger import Ledger, Stage
 from sweeper.report.table1.cells import SweepHistory
-from sweeper.report.table1.paper import BATCH_SIZE, EPOCHS
+from sweeper.report.table1.protocol import BATCH_SIZE, EPOCHS
 from sweeper.results.records import Rerun, RerunRecord, TrialRecord
 from tests.sweeper.records import failed, finished, rerun
 

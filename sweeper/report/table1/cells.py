@@ -1,12 +1,13 @@
 """The paper's Table I for recorded sweeps: pure functions of records. Fractions, no percents."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
 from sweeper.config.sweep import Sweep
-from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, departures, table1
+from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, table1
+from sweeper.report.table1.protocol import departures
 from sweeper.results.facts import Facts, facts_of
 from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
 from sweeper.results.tested import Measured, OrderTested, Tested
@@ -49,7 +50,8 @@ class TableEntry:
         n_planned: search trials in all; None if the sweep searches several cells together.
         n_seeds: test seeds that were asked for.
         missing: what a complete cell has and this one has not; empty if nothing.
-        departures: from the paper's protocol.
+        run: of the best trial, or any of the cell before one has finished; as resolved.
+        searched: keys of the run that the sweep searches over.
         remark: on the choice of the sweep; empty if there was none.
     """
 
@@ -64,8 +66,14 @@ class TableEntry:
     n_planned: int | None = None
     n_seeds: int = 0
     missing: str = "no sweep"
-    departures: tuple[str, ...] = ()
+    run: Mapping[str, Any] = field(default_factory=dict)
+    searched: tuple[str, ...] = ()
     remark: str = ""
+
+    @property
+    def departures(self) -> list[str]:
+        """From the paper's protocol."""
+        return departures(self.run)
 
     @property
     def differences(self) -> tuple[float, float] | None:
@@ -213,7 +221,8 @@ def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> TableEntry
         n_planned=sweep.n_trials if first.is_alone else None,
         n_seeds=sweep.select.seeds,
         missing=_missing(first),
-        departures=tuple(departures(first.run)),
+        run=first.run,
+        searched=tuple(sweep.space),
         remark=_remark(row, column, first, attempts),
     )
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from sweeper.report.table1.cells import Table, TableEntry
-from sweeper.report.table1.paper import BATCH_SIZE, COLUMNS, EPOCHS
+from sweeper.report.table1.paper import COLUMNS, Column
+from sweeper.report.table1.protocol import BATCH_SIZE, EPOCHS, unequal
 from sweeper.results.texts import counted
 
 TITLE = "Table I, ours beside the paper's"
@@ -17,6 +18,7 @@ def about(table: Table) -> list[str]:
     filled = f"{n_filled} of the paper's {len(printed)} cells have test results of ours"
     return [
         *protocol(table),
+        *inequalities(table),
         f"Mean ± sample deviation over {seeds(table)}; {filled}.",
     ]
 
@@ -33,6 +35,20 @@ def protocol(table: Table) -> list[str]:
     return [f"Not {PROTOCOL}; the comparison is a rough one.", *found, *rest]
 
 
+def inequalities(table: Table) -> list[str]:
+    """What rows of a column do not have in common, so that their comparison is unfair."""
+    found: dict[str, list[Column]] = {}
+    for column, swept in _columns([entry for entry in table.cells if entry.folder]).items():
+        searched = [key for entry in swept for key in entry.searched]
+        texts = unequal({entry.row.label: entry.run for entry in swept}, searched)
+        tried = {entry.n_planned for entry in swept if entry.n_planned}
+        if len(tried) > 1:
+            texts.append(f"{min(tried)} to {max(tried)} configurations")
+        for text in texts:
+            found.setdefault(text, []).append(column)
+    return [f"Not the same for all rows: {text}: {_listed(on)}." for text, on in found.items()]
+
+
 def seeds(table: Table) -> str:
     """Over how many test seeds the means are."""
     numbers = sorted({entry.acc.n for entry in table.results if entry.acc})
@@ -46,20 +62,23 @@ def _range(numbers: Sequence[int]) -> str:
 
 
 def _where(departure: str, swept: Sequence[TableEntry]) -> str:
-    """The columns that a departure concerns; with the rows, unless it concerns all of one."""
-    if len({entry.column for entry in swept}) == len(COLUMNS) and all(
-        departure in entry.departures for entry in swept
-    ):
-        return "all columns"
-    columns = [[entry for entry in swept if entry.column == column] for column in COLUMNS]
-    return "; ".join(filter(None, (_where_in_column(departure, column) for column in columns)))
+    """The columns that a departure concerns; with the rows, unless it concerns all of them."""
+    found: dict[str, list[Column]] = {}
+    for column, entries in _columns(swept).items():
+        inside = [entry.row.label for entry in entries if departure in entry.departures]
+        outside = [entry.row.label for entry in entries if departure not in entry.departures]
+        few = f" (except {', '.join(outside)})" if outside else ""
+        rows = few if len(outside) < len(inside) else f" (only {', '.join(inside)})"
+        if inside:
+            found.setdefault(rows, []).append(column)
+    return "; ".join(f"{_listed(columns)}{rows}" for rows, columns in found.items())
 
 
-def _where_in_column(departure: str, column: Sequence[TableEntry]) -> str:
-    inside = [entry.row.label for entry in column if departure in entry.departures]
-    outside = [entry.row.label for entry in column if departure not in entry.departures]
-    if not inside:
-        return ""
-    few = f" except {', '.join(outside)}" if outside else ""
-    rows = few if len(outside) < len(inside) else f", only {', '.join(inside)}"
-    return f"{column[0].column.label}{rows}"
+def _columns(swept: Sequence[TableEntry]) -> dict[Column, list[TableEntry]]:
+    columns = {column: [e for e in swept if e.column == column] for column in COLUMNS}
+    return {column: entries for column, entries in columns.items() if entries}
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    labels = [column.label for column in columns]
+    return "all columns" if len(labels) == len(COLUMNS) else ", ".join(labels)

@@ -11,7 +11,6 @@ from sweeper.results.records import Matrix, Record
 from sweeper.results.tested import Tested
 
 TABLE = Path(__file__).with_name("paper_table1.csv")
-EPOCHS, BATCH_SIZE = 250, 500  # of every run behind the table
 
 
 class Column(NamedTuple):
@@ -94,21 +93,6 @@ def column_of(run: Mapping[str, Any], n_tasks: int) -> Column | None:
         return None
     found = [column for column in COLUMNS if column[1:] == (benchmark.get("name"), n_tasks)]
     return found[0] if found else None
-
-
-def departures(run: Mapping[str, Any]) -> list[str]:
-    """The ways in which a resolved run is known to leave the paper's protocol."""
-    training, stated = run["training"], {"epochs": EPOCHS, "batch_size": BATCH_SIZE}
-    found = [
-        f"{key} {training[key]} (paper: {value})"
-        for key, value in stated.items()
-        if training[key] != value
-    ]
-    if limit := run["benchmark"].get("max_train_per_class"):
-        found.append(f"at most {limit} training images per class (paper: all)")
-    if (order := run["benchmark"].get("class_order")) is not None:
-        found.append(f"class order {order} (paper: ascending)")
-    return found
 
 
 def _cell(line: Mapping[str, str]) -> Cell:

@@ -8,7 +8,10 @@ from mpnet.config import RunConfig, parse_run
 from sweeper.config.folder import Choice, load_folder
 from sweeper.config.space import with_values
 from sweeper.config.sweep import load_sweep
-from sweeper.report.table1.paper import departures, matching_cells, table1
+from sweeper.report.table1.heading import inequalities
+from sweeper.report.table1.paper import matching_cells, table1
+from sweeper.report.table1.protocol import departures
+from tests.sweeper.report.table1.folder import folder_table
 
 ROOT = Path(__file__).parents[3]
 TABLE = Path("search_spaces/table1")
@@ -50,7 +53,7 @@ def test_the_first_line_is_the_command_that_runs_it(file: Path) -> None:
 # The paper's table
 
 
-@pytest.mark.parametrize("budget", [None, "reduced"])
+@pytest.mark.parametrize("budget", [None, "reduced", "short", "paper"])
 def test_the_table_has_a_sweep_for_every_cell_of_the_paper(budget: str | None) -> None:
     sweeps = load_folder(ROOT / TABLE, Choice(budget=budget))
     cells = []
@@ -63,12 +66,27 @@ def test_the_table_has_a_sweep_for_every_cell_of_the_paper(budget: str | None) -
     assert sorted(cells, key=str) == sorted(table1(), key=str)
 
 
-def test_every_corner_of_the_table_is_a_run_with_the_protocol_of_the_paper() -> None:
+OURS = ("second moment", "likelihood", "jitter", "variance", "scale", "guard", "accumulate")
+NETWORK = ("batch norm",)
+
+
+def test_every_corner_of_the_table_departs_only_in_what_is_ours_or_the_networks() -> None:
     for sweep in load_folder(ROOT / TABLE, Choice()):
         for values in sweep.space.corners():
             configuration = parse_run(with_values(sweep.run, values))
-            assert departures(configuration.model_dump(mode="json")) == []
+            found = departures(configuration.model_dump(mode="json"))
+            assert [text for text in found if not text.startswith(OURS + NETWORK)] == []
         assert (sweep.select.top, sweep.select.seeds) == (1, 5)
+
+
+@pytest.mark.parametrize("budget", [None, "reduced", "short", "paper"])
+def test_all_rows_of_a_column_have_the_same_network_schedule_and_stopping(
+    budget: str | None,
+) -> None:
+    texts = inequalities(folder_table(budget))
+    unfair = ("batch norm", "dropout", "hidden", "patience", "decay", "epochs", "batch size")
+    assert not [text for text in texts if any(f": {name} " in text for name in unfair)]
+    assert budget is None or not any("configurations" in text for text in texts)
 
 
 @pytest.mark.parametrize("file", PIECES, ids=lambda file: file.stem)

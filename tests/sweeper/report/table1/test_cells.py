@@ -10,7 +10,6 @@ from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, parse_run
 from mpnet.methods import METHODS
 from sweeper.report.table1.cells import SweepHistory, Table, TableEntry, paper_rows, table_of
-from sweeper.report.table1.heading import protocol
 from sweeper.report.table1.paper import COLUMNS, Column, table1
 from sweeper.results.records import RerunRecord, TrialRecord
 from tests.sweeper.records import failed_rerun, finished, rerun
@@ -205,8 +204,7 @@ def test_a_sweep_on_another_benchmark_is_left_out_and_named(benchmark: dict[str,
 # The folder of search spaces
 
 
-def test_the_folder_of_the_table_has_one_sweep_for_each_cell_in_the_papers_protocol() -> None:
+def test_the_folder_of_the_table_has_one_sweep_for_each_cell() -> None:
     table = folder_table()
     assert len(table.cells) == len({e.folder for e in table.cells if e.folder}) == 91
     assert table.left_out == () and not any(e.remark for e in table.cells)
-    assert protocol(table) == ["The paper's protocol (250 epochs, batch 500)."]

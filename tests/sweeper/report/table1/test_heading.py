@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from sweeper.report.table1.cells import SweepHistory, table_of
-from sweeper.report.table1.heading import about, protocol, seeds
-from sweeper.report.table1.paper import COLUMNS, EPOCHS
+from sweeper.report.table1.heading import about, inequalities, protocol, seeds
+from sweeper.report.table1.paper import COLUMNS
+from sweeper.report.table1.protocol import EPOCHS
 from tests.sweeper.records import finished
 from tests.sweeper.report.table1.folder import folder_table
 from tests.sweeper.table1_records import TESTS, TWO_TASKS, recorded
@@ -33,12 +34,12 @@ def test_the_head_says_that_the_protocol_is_the_papers() -> None:
     [
         (everywhere(epochs=9), "all columns"),
         ([at("ewc", epochs=9), at("si", epochs=9)], "2-Split MNIST"),
-        ([at("ewc", epochs=9), at("si", epochs=9), at("hat")], "2-Split MNIST except HAT"),
-        ([at("ewc", epochs=9), at("si"), at("hat")], "2-Split MNIST, only EWC"),
+        ([at("ewc", epochs=9), at("si", epochs=9), at("hat")], "2-Split MNIST (except HAT)"),
+        ([at("ewc", epochs=9), at("si"), at("hat")], "2-Split MNIST (only EWC)"),
         ([at("ewc", epochs=9), at("si", FIVE_TASKS)], "2-Split MNIST"),
         (
             [at("ewc", epochs=9), at("si", FIVE_TASKS, epochs=9)],
-            "2-Split MNIST; 5-Split MNIST",
+            "2-Split MNIST, 5-Split MNIST",
         ),
     ],
 )
@@ -67,13 +68,29 @@ def test_every_departure_is_named() -> None:
     texts = protocol(table_of([at("ewc", few, epochs=9)]))
     assert texts[1:] == [
         "epochs 9 (paper: 250): 2-Split MNIST.",
-        "at most 200 training images per class (paper: all): 2-Split MNIST.",
+        "training images per class 200 (paper: all): 2-Split MNIST.",
     ]
 
 
 def test_a_reduced_table_says_so_for_all_columns() -> None:
     _, *departures = protocol(folder_table("reduced"))
-    assert len(departures) >= 2 and all(text.endswith(": all columns.") for text in departures)
+    everywhere = [text for text in departures if text.endswith(": all columns.")]
+    assert [text.split(" (")[0] for text in everywhere] == [
+        *("epochs 5", "batch size 100", "training images per class 200")
+    ]
+
+
+def test_what_rows_of_a_column_do_not_share_is_said() -> None:
+    table = table_of([at("ewc", patience=20), at("si", patience=None), at("hat", patience=None)])
+    assert inequalities(table) == [
+        "Not the same for all rows: patience 20 (EWC) or none (SI, HAT): 2-Split MNIST."
+    ]
+
+
+def test_rows_that_share_all_but_what_is_searched_are_compared_fairly() -> None:
+    space = {"training.learning_rate": {"grid": [1e-3, 1e-2]}}
+    rates = [recorded({"name": row}, [], [], space=space) for row in ("ewc", "si")]
+    assert inequalities(table_of(rates)) == []
 
 
 @pytest.mark.parametrize(

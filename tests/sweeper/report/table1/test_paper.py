@@ -8,7 +8,7 @@ import pytest
 
 from mpnet.config import parse_run
 from mpnet.methods import METHODS
-from sweeper.report.table1.paper import COLUMNS, cells_of, departures, matching_cells, table1
+from sweeper.report.table1.paper import COLUMNS, cells_of, matching_cells, table1
 from sweeper.results import tested
 from tests.sweeper.records import finished, rerun, unfinished
 
@@ -84,24 +84,6 @@ def test_other_runs_find_nothing(other: tuple[dict[str, Any], int]) -> None:
     assert matching_cells(*other) == []
 
 
-def test_a_shortened_run_is_known_to_leave_the_protocol() -> None:
-    short = run({"name": "ft"}, "split_mnist", max_train_per_class=200)
-    short["training"] = {"epochs": 5, "batch_size": 500}
-    assert departures(short) == [
-        "epochs 5 (paper: 250)",
-        "at most 200 training images per class (paper: all)",
-    ]
-
-
-def test_settings_of_the_training_may_stand_in_the_run_itself_and_win() -> None:
-    block = resolved(training={"epochs": 250}, epochs=5)
-    assert departures(block) == ["epochs 5 (paper: 250)"]
-
-
-def test_a_run_that_says_nothing_of_its_training_has_the_paper_s() -> None:
-    assert departures(resolved()) == []
-
-
 # What has results
 
 
@@ -116,11 +98,3 @@ def test_the_cells_of_a_trial_and_of_its_reruns_are_those_of_their_runs_and_task
 
 def test_what_has_no_results_has_no_cell() -> None:
     assert cells_of(None) == cells_of(unfinished(0, "running")) == []
-
-
-def test_another_class_order_is_a_departure() -> None:
-    run = resolved()
-    shuffled = {**run, "benchmark": {**run["benchmark"], "class_order": 0}}
-    ascending = {**run, "benchmark": {**run["benchmark"], "class_order": None}}
-    assert departures(shuffled) == ["class order 0 (paper: ascending)"]
-    assert departures(ascending) == []

@@ -14,7 +14,7 @@ from tests.sweeper.table1_records import recorded, write_sweep
 def test_every_form_states_the_protocol(form: str, forms: dict[str, str]) -> None:
     text = forms[form].replace("&#39;", "'")
     assert "Not the paper's protocol (250 epochs, batch 500)" in text
-    assert "epochs 9 (paper: 250): 2-Split MNIST, only EWC" in text
+    assert "epochs 9 (paper: 250): 2-Split MNIST (only EWC)" in text
 
 
 def test_a_sweep_that_has_not_begun_is_named_beside_the_others(
@@ -37,7 +37,7 @@ def test_a_sweep_that_was_only_bound_has_its_cell_and_says_what_departs(
     ledger.bound_runs = bound.bound_runs
     write(sweeps, Console())
     text = " ".join(capsys.readouterr().out.split())
-    assert "search: 0 of 2" in text and "epochs 9 (paper: 250): 2-Split MNIST, only SI" in text
+    assert "search: 0 of 2" in text and "epochs 9 (paper: 250): 2-Split MNIST (only SI)" in text
 
 
 def test_a_sweep_below_another_is_not_one_of_its_own(sweeps: Path) -> None:
