@@ -17,8 +17,8 @@ Writes report.html (one page that needs no network), report.md, trials.csv and t
 overrides as NAME.yaml into its folder, and differences.svg if it compares groups (select.each).
 
 --publish and --verify take a folder of sweeps. Its pages, and those of docs/ beside it, quote
-sweeps between comments: `<!-- results: SWEEP groups -->` and `<!-- end -->` (or tests, or table1
-for a folder of sweeps). --publish writes their numbers, --verify fails where one is another.
+sweeps between comments: `<!-- results: SWEEP groups -->` and `<!-- end -->` (or members, without
+differences; tests; table1 for a folder of sweeps). --publish writes their numbers, --verify fails where one is another.
 """
 
 

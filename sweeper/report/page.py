@@ -90,7 +90,7 @@ def markdown(facts: Facts, about: Mapping[str, str]) -> str:
 
 
 def part(facts: Facts, name: str) -> str:
-    """One block of the Markdown page: "tests" or "groups"."""
+    """One block of the Markdown page: "tests", "groups" or its "members", without differences."""
     template = jinja_environment().get_template("page.md")
     return "".join(template.blocks[name](template.new_context(_context(facts, {}))))
 

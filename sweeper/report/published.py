@@ -105,5 +105,6 @@ def _table(folder: Path) -> str:
 _FORMS: Mapping[str, Callable[[Path], str]] = {
     "tests": _part("tests"),
     "groups": _part("groups"),
+    "members": _part("members"),
     "table1": _table,
 }

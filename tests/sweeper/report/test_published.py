@@ -67,7 +67,7 @@ def test_all_quotations_that_cannot_be_computed_are_named_at_once(results: Path)
     with pytest.raises(SweepError) as refused:
         published(results)
     first, second, third = str(refused.value).split("\n")
-    assert "a.md: what is quoted must be one of tests, groups, table1" in first
+    assert "a.md: what is quoted must be one of tests, groups, members, table1" in first
     assert "b.md:" in second and "must be the folder of a sweep" in second
     assert "c.md: `<!-- results: one tests -->` must be followed by `<!-- end -->`" in third
 
