@@ -18,7 +18,8 @@ overrides as NAME.yaml into its folder, and differences.svg if it compares group
 
 --publish and --verify take a folder of sweeps. Its pages, and those of docs/ beside it, quote
 sweeps between comments: `<!-- results: SWEEP groups -->` and `<!-- end -->` (or members, without
-differences; tests; table1 for a folder of sweeps). --publish writes their numbers, --verify fails where one is another.
+differences; tests; table1 for a folder of sweeps). --publish writes their numbers, --verify fails
+where one is another.
 """
 
 
