@@ -1,40 +1,26 @@
 """One sweep at work in the queue: what it gives next, what came of it, its way to the report."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sweeper import tracking
 from sweeper.config.space import Values
 from sweeper.config.sweep import Sweep
-from sweeper.driver import binding
+from sweeper.driver import binding, tracked
+from sweeper.driver.assigning import assigned, surroundings
 from sweeper.driver.bounding import Bounding, matrices_of
 from sweeper.driver.preparation import PreparedSweep
 from sweeper.driver.sharing import Claims, spread
+from sweeper.driver.tracked import Say
 from sweeper.errors import SweepError
-from sweeper.execution.assignment import (
-    AnyAssignment,
-    RerunAssignment,
-    StageName,
-    Surroundings,
-    TrialAssignment,
-)
+from sweeper.execution.assignment import AnyAssignment, Surroundings, TrialAssignment
 from sweeper.execution.storage import forget
 from sweeper.ledger import Asked, Ledger, RerunStage, SearchStage
 from sweeper.results.records import FINAL_STATES, Record, Rerun, TrialRecord
 from sweeper.results.selection import empty_groups, reruns, select
 from sweeper.results.texts import counted, group_name, percent
 from sweeper.tracking import Tracking
-
-_STATUS = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-_KEPT: dict[str, tuple[StageName, ...]] = {
-    "none": (),
-    "test": ("test",),
-    "all": ("search", "test"),
-}
-
-Say = Callable[[str], None]
 
 
 def _ignored(text: str) -> None:
@@ -146,6 +132,26 @@ class ActiveSweep:
             found = binding.first_tasks_of(self.sweep, what)
         return tuple(f"{place} {one}" for one in found)
 
+    def _assigned(self, asked: Asked[Any]) -> AnyAssignment:
+        assert self.stage is not None
+        run: Mapping[str, Any] = self.stage.record(asked.number).run
+        if not run:
+            run = self._resolved(asked.what)
+            self.stage.note_run(asked.number, run)
+        assignment = assigned(self.place, asked, run, self._surroundings(), self.sweep)
+        self.claims.claim(assignment, self._first_tasks(asked.what))
+        return assignment
+
+    def _resolved(self, what: Values | Rerun) -> dict[str, Any]:
+        """The run as it will be, every default filled in."""
+        device = "cuda" if self.prepared.share.gpu else "cpu"
+        if isinstance(what, Rerun):
+            return binding.rerun_run(self.chosen[what.configuration], what, device)
+        return binding.trial_run(self.sweep, what, device)
+
+    def _surroundings(self) -> Surroundings:
+        return surroundings(self.prepared, self.tracking, self.command)
+
     def _spread(self, points: Iterable[Values]) -> Iterable[Values]:
         return spread(points, self._first_tasks)
 
@@ -154,17 +160,20 @@ class ActiveSweep:
         """Whether its hours are used up."""
         return time.time() >= self.deadline
 
-    def open(self) -> Tracking:
+    def open(self) -> None:
         """Begin or go on; MLflow is brought in line with the ledger."""
         self.is_open = True
         self.ledger.begin(self.sweep)
         self.ledger.bound_runs = [c.model_dump(mode="json") for c in self.prepared.configurations]
         self.tracking = self._opened_tracking()
         self.ledger.tracking_uri = self.prepared.uri
-        self.settle()
-        self._write_missing_runs()
+        if self.tracking is not None:
+            tracked.settle(self.tracking, self.ledger, self.say)
+            tracked.write_missing_runs(self._surroundings(), self.ledger, self.say)
         self._begin()
-        return self.tracking
+
+    def _opened_tracking(self) -> Tracking | None:
+        return tracked.opened(self.prepared)
 
     def _begin(self) -> None:
         if self.is_select_only:
@@ -176,69 +185,6 @@ class ActiveSweep:
         self.stage.settle()
         if self.sweep.settings.scheduler == "bound":
             self.bounding = Bounding(self.sweep, self.ledger.trial_records())
-
-    def _opened_tracking(self) -> Tracking:
-        opened, sweep = self.prepared.opened, self.sweep
-        try:
-            found = tracking.open_sweep(
-                self.prepared.uri,
-                sweep.name,
-                self.ledger.sweep_id,
-                f"sweep {sweep.name}",
-                opened.outbox,
-                {"sweeper.stage": "sweep"},
-                {"sweep": sweep.blocks.get("sweep") or {}, "run": dict(sweep.run)},
-                {"sweep.yaml": sweep.text},
-            )
-            tracking.set_page(found, self._page())
-            return found
-        except ConnectionError as error:
-            raise SweepError(f"sweep.tracking_uri: {error}") from error
-
-    def _page(self) -> tracking.Page:
-        """What MLflow shows of the trials: the columns of the terminal's table."""
-        names = binding.full_paths(self.sweep.space)
-        shared = [names[path] for path, one in self.sweep.space.items() if not one.when]
-        return tracking.Page(
-            (tracking.ACC, "val/bwt", "val/mean_diagonal"), [*names.values()], shared
-        )
-
-    def rank(self, ranked: Sequence[TrialRecord]) -> None:
-        """Tell MLflow the places of finished trials; if it is away, they are not shown there."""
-        assert self.tracking is not None
-        places = {f"search-{trial.key}": n for n, trial in enumerate(ranked, start=1)}
-        try:
-            tracking.set_ranks(self.tracking, places, int(time.time()))
-            tracking.set_page(self.tracking, replace(self._page(), is_ranked=True))
-        except ConnectionError as error:
-            self.say(f"MLflow is away ({error}); its trials have no places yet.")
-
-    def settle(self) -> None:
-        """Bring MLflow in line with the ledger; if it is away, the next start does."""
-        if self.tracking is None:
-            return
-        tracking.deliver_outbox(self.tracking)
-        try:
-            tracking.close_left_over(self.tracking, _statuses(self.ledger))
-        except ConnectionError as error:
-            self.say(f"MLflow is away ({error}); its runs are put right by the next --resume.")
-
-    def _write_missing_runs(self) -> None:
-        """Give MLflow what it has lost, or what another store than before never had."""
-        status_of = _statuses(self.ledger)
-        if self.tracking is None or not status_of:
-            return
-        from sweeper.execution.rebuilding import write_missing_runs  # not at the first start
-
-        records = [*self.ledger.trial_records(), *self.ledger.rerun_records()]
-        try:
-            n_missing = write_missing_runs(records, status_of, self._surroundings())
-        except ConnectionError as error:
-            self.say(f"MLflow is away ({error}); the next --resume looks for missing runs.")
-            return
-        if n_missing:
-            lacked = f"MLflow lacked {counted(n_missing, 'run')}"
-            self.say(f"{self.sweep.name}: {lacked}, written again from the ledger.")
 
     def _watch_the_clock(self) -> None:
         """A budget of hours ends a search like any other end; more of them go on with it."""
@@ -292,53 +238,6 @@ class ActiveSweep:
     def code(self) -> int:
         """The exit code of this sweep: 1 if it came to nothing."""
         return 0 if self.has_reruns or not self.sweep.select.top else 1
-
-    # From what the ledger asks to what a worker is told
-
-    def _assigned(self, asked: Asked[Any]) -> AnyAssignment:
-        assert self.stage is not None
-        run: Mapping[str, Any] = self.stage.record(asked.number).run
-        if not run:
-            run = self._resolved(asked.what)
-            self.stage.note_run(asked.number, run)
-        shared: dict[str, Any] = {
-            "sweep": self.place,
-            "number": asked.number,
-            "key": asked.key,
-            "attempt": asked.attempt,
-            "run": run,
-            "surroundings": self._surroundings(),
-        }
-        assignment: AnyAssignment
-        if isinstance(asked.what, Rerun):
-            assignment = RerunAssignment(**shared, seeds=(asked.what.seed,), rerun=asked.what)
-        else:
-            seeds = binding.search_seeds(run, self.sweep.settings.repeats)
-            assignment = TrialAssignment(**shared, seeds=seeds, values=asked.what)
-        self.claims.claim(assignment, self._first_tasks(asked.what))
-        return assignment
-
-    def _resolved(self, what: Values | Rerun) -> dict[str, Any]:
-        """The run as it will be, every default filled in."""
-        device = "cuda" if self.prepared.share.gpu else "cpu"
-        if isinstance(what, Rerun):
-            return binding.rerun_run(self.chosen[what.configuration], what, device)
-        return binding.trial_run(self.sweep, what, device)
-
-    def _surroundings(self) -> Surroundings:
-        settings = self.sweep.settings
-        return Surroundings(
-            storage=self.prepared.opened.storage,
-            first_tasks=self.prepared.opened.first_tasks,
-            tracking=self.tracking,
-            checkpoint_epochs=settings.checkpoint_epochs,
-            checkpoint_minutes=settings.checkpoint_minutes,
-            keep_runs=_KEPT[settings.keep_runs],
-            report_seconds=0.5 if settings.scheduler in ("none", "bound") else 0.0,
-            command=self.command,
-            cpu=self.prepared.share.cpu,
-            gpu=self.prepared.share.gpu,
-        )
 
     # What came of it
 
@@ -431,17 +330,3 @@ class ActiveSweep:
         if at_most is not None:
             reason += f": it could have reached ACC {percent(at_most)} at most"
         stage.stop(assignment.number, reason, shown, at_most)
-
-
-def _statuses(ledger: Ledger) -> dict[str, str]:
-    """How MLflow calls the ends of trials, by the keys of their runs."""
-    stages: dict[StageName, Sequence[Record]] = {
-        "search": ledger.trial_records(),
-        "test": ledger.rerun_records(),
-    }
-    return {
-        f"{stage}-{record.key}": _STATUS[record.state]
-        for stage, records in stages.items()
-        for record in records
-        if record.state in _STATUS
-    }

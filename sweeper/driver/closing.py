@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mpnet.environment import environment
 from sweeper import tracking
+from sweeper.driver import tracked
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.places import places_of
 from sweeper.results.facts import Facts
@@ -23,10 +24,10 @@ def close(active: ActiveSweep) -> Closed:
     from sweeper.report.rendering import render  # seconds, for its plots: not at the start
 
     assert active.tracking is not None
-    active.settle()
+    tracked.settle(active.tracking, active.ledger, active.say)
     ledger, folder = active.ledger, active.prepared.opened.folder
     facts = ledger.facts()
-    active.rank(facts.ranked)
+    tracked.rank(active.tracking, active.sweep, facts.ranked, active.say)
     links = tracking.run_links(active.prepared.uri, active.sweep.name, ledger.sweep_id)
     report = render(facts, {**environment(), "command": active.command}, links)
     report.write(folder)
@@ -43,7 +44,7 @@ def close(active: ActiveSweep) -> Closed:
 def interrupt(active: ActiveSweep) -> None:
     """Say in MLflow that nobody works on a sweep at present."""
     if active.tracking is not None:
-        active.settle()
+        tracked.settle(active.tracking, active.ledger, active.say)
         tags = {"sweeper.status": "stopped"}
         tracking.close_sweep(active.tracking, "KILLED", {}, tags, {})
 

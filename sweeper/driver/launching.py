@@ -198,7 +198,9 @@ class _Launch:
         if self.is_queue:
             lines = places_of_all(self.options.folder, self.prepared)
         else:
-            lines = places_of(self.prepared[0], actives[0].open())
+            actives[0].open()
+            assert actives[0].tracking is not None
+            lines = places_of(self.prepared[0], actives[0].tracking)
         print_lines(self.console, lines)
 
     def _say(self, text: str) -> None:
