@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import ceil
 from typing import Any
 
 from sweeper.config.groups import Group, group_of
@@ -12,8 +13,8 @@ from sweeper.results import bound
 from sweeper.results.records import Matrix, TrialRecord
 
 # The best of a few is soon outdone: with two, the bound lost the best of a grid in about half of
-# some early replays (docs/decisions.md).
-_FEWEST_FINISHED = 10
+# some early replays (docs/decisions.md). Every seed of a trial shows a run.
+_FEWEST_RUNS = 10
 
 
 def matrices_of(reported: Mapping[str, Any]) -> list[Matrix]:
@@ -62,7 +63,8 @@ class Bounding:
 
     def _needed(self, group: Group) -> float | None:
         select, n_finished = self._sweep.select, len(self._finished)
-        if n_finished < min(max(select.at_least, _FEWEST_FINISHED), self._sweep.n_trials):
+        fewest = ceil(_FEWEST_RUNS / self._sweep.settings.repeats)
+        if n_finished < min(max(select.at_least, fewest), self._sweep.n_trials):
             return None
         rivals = [acc for of_group, acc in self._finished.values() if of_group == group]
         return bound.needed_acc(rivals, select.top)

@@ -279,7 +279,7 @@ def replayed(
     """All ways to search one grid, each compared with categories at as many trials at once."""
     rows: list[dict[str, Any]] = []
     for way in ways(options.samplers, options.at_once, options.repeats):
-        seeds = range(options.replays)
+        seeds = range(options.first_seed, options.first_seed + options.replays)
         futures = [pool.submit(_cost, name, way, seed, options.trials) for seed in seeds]
         baseline = next((r["alone"] for r in rows if r["at_once"] == way.at_once), None)
         rows.append(summary(way, [future.result() for future in futures], baseline))
@@ -296,6 +296,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, nargs="*", default=(1, 4))
     parser.add_argument("--repeats", type=int, choices=(1, len(SEEDS)), default=len(SEEDS))
     parser.add_argument("--replays", type=int, default=50)
+    parser.add_argument("--first-seed", type=int, default=100, help="below it ways are tuned")
     parser.add_argument(
         "--trials", type=int, default=200, help="after which the best is not found"
     )

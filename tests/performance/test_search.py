@@ -39,7 +39,7 @@ def grid_of(best: int, of_best: Matrix = BEST, seeds: int = 1) -> RecordedGrid:
 @pytest.fixture
 def one_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that compares with two finished trials."""
-    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_FINISHED", 2)
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_RUNS", 2)
 
 
 def test_a_search_costs_what_its_trials_train_and_shared_first_tasks_cost_once() -> None:
@@ -98,8 +98,7 @@ def test_a_summary_has_medians_and_counts() -> None:
 def test_the_recorded_grids_are_whole_and_small() -> None:
     assert FILE.stat().st_size < 300_000
     known = load()
-    assert "ppbi_paper_5" in known
-    for sweep in (one for one in sweeps() if one.name in known):
+    for sweep in sweeps():
         grid = known[sweep.name]
         assert len(grid.matrices) == sweep.space.size
         for matrices in grid.matrices.values():

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk", "in_order")
 @pytest.fixture(autouse=True)
 def one_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """A single finished trial is enough to compare with."""
-    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_FINISHED", 1)
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_RUNS", 1)
 
 
 BAD: list[Matrix] = [[[0.5]]]  # with the ceilings of whole() at most (0.5 + 0.9) / 2
@@ -65,13 +65,24 @@ def test_nobody_is_stopped_before_a_trial_has_gone_through_all_tasks(tmp_path: P
 def test_a_few_finished_trials_say_too_little_to_stop_anyone(
     tmp_path: Path, n_needed: int, is_stopped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_FINISHED", n_needed)
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_RUNS", n_needed)
     queue = bounded(tmp_path)
     first, second, third, _ = queue.all_now()
     finish(queue, first, whole(0.9, 0.9))
     assert not queue.is_hopeless(third, report(BAD))
     finish(queue, second, whole(0.9, 0.9))
     assert queue.is_hopeless(third, report(BAD)) is is_stopped
+
+
+@pytest.mark.parametrize(("repeats", "is_stopped"), [(1, False), (2, True)])
+def test_every_seed_of_a_finished_trial_is_a_run_to_compare_with(
+    tmp_path: Path, repeats: int, is_stopped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeper.driver.bounding._FEWEST_RUNS", 2)
+    queue = bounded(tmp_path, repeats=repeats)
+    first, second, *_ = queue.all_now()
+    finish(queue, first, whole(0.9, 0.9))
+    assert queue.is_hopeless(second, report([[[0.1]]])) is is_stopped
 
 
 def test_what_a_running_trial_has_shown_lifts_the_ceiling(tmp_path: Path) -> None:
