@@ -15,9 +15,9 @@ from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, Source, TaskStream
 from mpnet.errors import ConfigError
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS, Method
-from mpnet.networks import NETWORKS, build_network
+from mpnet.networks import NETWORKS, Network, build_network
 from mpnet.plugins import load_plugins
-from mpnet.reading import read_composed, set_value, with_plugins
+from mpnet.reading import read_composed, set_value, shown, with_plugins
 from mpnet.registry import Registry, did_you_mean
 from mpnet.training import TrainingSettings
 
@@ -31,7 +31,7 @@ class RunConfig(BaseModel):
     no name, since the method decides on the family. `plugins` are modules that are imported first.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     benchmark: Block = {"name": "digits"}
     network: Block = {"name": "mlp"}
@@ -39,7 +39,7 @@ class RunConfig(BaseModel):
     method: Block = {"name": "ft"}
     training: TrainingSettings = TrainingSettings()
     split: EvaluationSplit = "validation"
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)  # PyTorch's generators end at 2**64
     data_root: str | None = None
     plugins: tuple[str, ...] = ()
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
@@ -105,16 +105,16 @@ class RunConfig(BaseModel):
         source = Source(self.split, self.data_root, **shared)
         return BENCHMARKS[name](source, **options)
 
+    def build_network(self, stream: TaskStream) -> Network:
+        """A fresh network of the method's layers for the stream."""
+        name, options = _named(self.network)
+        layers = FAMILIES[METHODS[self.method["name"]].family](**self.layers)
+        return build_network(name, layers, stream.input_shape, stream.n_classes, **options)
+
     def build_method(self, stream: TaskStream) -> Method:
         """The method on a fresh network for the stream."""
-        method_name, method_options = _named(self.method)
-        network_name, network_options = _named(self.network)
-        kind = METHODS[method_name]
-        layers = FAMILIES[kind.family](**self.layers)
-        network = build_network(
-            network_name, layers, stream.input_shape, stream.n_classes, **network_options
-        )
-        return kind(network, **method_options)
+        name, options = _named(self.method)
+        return METHODS[name](self.build_network(stream), **options)
 
 
 def load_run(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -123,10 +123,19 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     Raises:
         ConfigError: with one line per fault.
     """
-    raw = _read_block(path)
+    raw, faults = _read_block(path), []
     for override in overrides:
-        _apply(raw, override)
-    return parse_run(raw, where=f"{path.name}: run")
+        try:
+            _apply(raw, override)
+        except ConfigError as error:
+            faults.append(str(error))
+    try:
+        run = parse_run(raw, where=f"{path.name}: run")
+    except ConfigError as error:
+        faults.append(str(error))
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return run
 
 
 def parse_run(raw: Mapping[str, Any], where: str = "run") -> RunConfig:
@@ -184,14 +193,16 @@ def _apply(raw: dict[str, Any], override: str) -> None:
     path, equals, value = override.partition("=")
     if not equals:
         raise ConfigError(
-            f"{override}: an override must read key=value, such as training.epochs=5."
+            f"{override[:200]}: an override must read key=value, such as training.epochs=5."
         )
-    set_value(raw, path.removeprefix("run.").split("."), value, override)
+    set_value(raw, path.removeprefix("run.").split("."), value, override[:200])
 
 
 def _bind_named(registry: Registry[Any], block: Any, where: str, faults: list[str]) -> Block:
     if not isinstance(block, dict) or not isinstance(block.get("name"), str):
-        faults.append(f"{where}: must have a name, one of {', '.join(registry)}; got {block!r}.")
+        faults.append(
+            f"{where}: must have a name, one of {', '.join(registry)}; got {shown(block)}."
+        )
         return {}
     name, options = _named(block)
     if name not in registry:
@@ -244,7 +255,8 @@ def _schema(member: Callable[..., object]) -> type[BaseModel]:
     if Source in types.values():
         shared = typing.get_type_hints(Source, include_extras=True)
         fields |= {key: (shared[key], getattr(Source, key)) for key in sorted(_SOURCE_KEYS)}
-    return create_model("Options", __config__=ConfigDict(extra="forbid"), **fields)
+    rules = ConfigDict(extra="forbid", allow_inf_nan=False)
+    return create_model("Options", __config__=rules, **fields)
 
 
 def _explained(
@@ -264,7 +276,7 @@ def _explained(
             lines.append(f"{at}: {title} needs a value for '{key}'.")
         else:
             must = (fault["msg"][0].lower() + fault["msg"][1:]).replace("tuple", "list")
-            lines.append(f"{at}: {must}, but got {fault['input']!r}.")
+            lines.append(f"{at}: {must}, but got {shown(fault['input'])}.")
     return lines
 
 

@@ -31,6 +31,18 @@ def expected_seconds(config: RunConfig, n_threads: int | None = None, spend: flo
         torch.set_num_threads(n_before)
 
 
+def least_memory(config: RunConfig) -> int:
+    """Bytes that training takes at the least: weights, their gradients and Adam's two moments.
+
+    Raises:
+        ConfigError: such a network cannot be built for the benchmark.
+    """
+    stream = config.build_stream()
+    with torch.device("meta"):  # shapes without values
+        network = config.build_network(stream)
+    return 4 * sum(p.numel() * p.element_size() for p in network.parameters())
+
+
 class Need(NamedTuple):
     """What a run takes of a GPU that it has for itself, as parts of the whole.
 

@@ -1,6 +1,7 @@
 """What a process may use of its machine, and how exactly it multiplies there."""
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -15,6 +16,11 @@ _AS_TORCH_SAYS: dict[Precision, str] = {"float32": "ieee", "tf32": "tf32", "bflo
 def count_gpus() -> int:
     """The number of GPUs that PyTorch can use here."""
     return torch.cuda.device_count()
+
+
+def memory() -> int:
+    """The bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def name_of(device: torch.device) -> str:

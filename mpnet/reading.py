@@ -1,7 +1,9 @@
 """The one YAML reader of runs, sweeps and overrides: from text to plain values and back."""
 
 import difflib
+import os
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,30 @@ import yaml
 
 from mpnet.errors import ConfigError
 
+_MOST_DIGITS = 400  # of a whole number: no float is larger
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+_SHORT.maxlong, _SHORT.maxlevel = 40, 4
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
+
+
+def shown(value: object) -> str:
+    """A value as it is told in a message: what is long is cut."""
+    return _SHORT.repr(value)
+
 
 class _Loader(yaml.SafeLoader):
     """Reads 1e-5 as the number that everyone means; YAML 1.1 has it as text.
 
     A key that stands twice in a block is an error, where PyYAML would keep the last.
     """
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """Refuse numbers that nothing here can take, and nobody read."""
+        if len(node.value) > _MOST_DIGITS:
+            must = f"a whole number must have at most {_MOST_DIGITS} digits"
+            raise yaml.constructor.ConstructorError(None, None, must, node.start_mark)
+        return super().construct_yaml_int(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuse a second value for a key."""
@@ -28,6 +48,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.yaml_implicit_resolvers = {k: [*v] for k, v in _Loader.yaml_implicit_resolvers.items()}
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -44,8 +65,17 @@ _Dumper.yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
 
 def parse_yaml(text: str) -> Any:
-    """Plain values only, numbers as everyone writes them."""
-    return yaml.load(text, _Loader)
+    """Plain values only, numbers as everyone writes them.
+
+    Raises:
+        YAMLError: whatever PyYAML itself raises, of which some is not.
+    """
+    try:
+        return yaml.load(text, _Loader)
+    except RecursionError as error:
+        raise yaml.YAMLError("blocks or lists are nested too deeply") from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise yaml.YAMLError(f"a value is not what its tag says: {error}") from error
 
 
 def dump_yaml(content: Any) -> str:
@@ -61,9 +91,9 @@ def read_yaml(path: Path) -> Any:
     """
     try:
         return parse_yaml(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a name with a null byte in it
         why = getattr(error, "strerror", None) or "it is not text"
-        hint = "" if path.exists() else _alike(path)
+        hint = "" if os.path.exists(path) else _alike(path)
         raise ConfigError(f"{path}: a readable file must be there, but: {why}.{hint}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
@@ -86,14 +116,19 @@ def read_composed(path: Path, read_before: Sequence[Path] = ()) -> Any:
     base = content.get("from") if isinstance(content, dict) else None
     if not isinstance(base, str):
         return content
-    chain = [*read_before, path.resolve()]
-    if (below := (path.parent / base).resolve()) in chain:
+    chain = [*read_before, _real(path)]
+    if (below := _real(path.parent / base)) in chain:
         raise ConfigError(f"{path}: `from` must lead to a file without it, but leads back here.")
     own = {key: value for key, value in content.items() if key != "from"}
     found = read_composed(below, chain)
     if not isinstance(found, dict):
-        raise ConfigError(f"{below}: must hold blocks to go on from, but got {found!r}.")
+        raise ConfigError(f"{below}: must hold blocks to go on from, but got {shown(found)}.")
     return merged(found, own)
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads, also one that leads nowhere or in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def with_plugins(content: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,8 +171,10 @@ def set_value(block: dict[str, Any], keys: Sequence[str], value: str, where: str
             block[parent] = {}
         block = block[parent]
         if not isinstance(block, dict):
-            raise ConfigError(f"{where}: '{parent}' must be a block, but is {block!r}.")
+            raise ConfigError(f"{where}: '{parent}' must be a block, but is {shown(block)}.")
     try:
         block[last] = parse_yaml(value)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{where}: the value must be valid YAML, but got {value!r}.") from error
+        why = getattr(error, "problem", None) or error
+        must = f"{where}: the value must be valid YAML, but got {shown(value)}"
+        raise ConfigError(f"{must} ({why}).") from error

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from mpnet.benchmarks import TaskStream
@@ -22,6 +22,7 @@ from mpnet.methods import Method, Progress
 from mpnet.networks import Network
 from mpnet.optimiser import Adam, SecondMoment
 
+Count = Annotated[int, Ge(1), Lt(2**31)]
 _STATE = ("epoch", "step", "best_epoch", "best_accuracy", "best_state", "curve", "seconds")
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
 
@@ -46,14 +47,14 @@ class TrainingSettings:
             weights are the same.
     """
 
-    epochs: Annotated[int, Ge(1)] = 250
-    batch_size: Annotated[int, Ge(1)] = 500
+    epochs: Count = 250
+    batch_size: Count = 500
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     second_moment: SecondMoment = "parameter"
-    warmup_steps: Annotated[int, Ge(0)] = 100
+    warmup_steps: Annotated[int, Ge(0), Lt(2**31)] = 100
     decay: Literal["none", "cosine"] = "none"
     clip_norm: Annotated[float, Gt(0)] | None = None
-    patience: Annotated[int, Ge(1)] | None = None
+    patience: Count | None = None
     precision: Precision = "float32"
     cuda_graph: CudaGraphs = "auto"
 

@@ -82,7 +82,7 @@ def launch(
 
     command = f"sweeper.launch(..., {str(output)!r})"
     options = Options(Path(output), command, resume=resume, address=address)
-    if run([sweep], options, console or Console()) == INTERRUPTED:
+    if run([sweep], options, console or Console(markup=False, emoji=False)) == INTERRUPTED:
         raise SweepError(f"{output}: the sweep was interrupted; resume=True goes on with it.")
     return open_sweep(output)
 

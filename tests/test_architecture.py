@@ -65,7 +65,7 @@ MPNET = [
     ["__main__"],
 ]
 SWEEPER = [
-    ["errors", "importing"],
+    ["errors", "importing", "waiting"],
     ["config"],
     ["results"],
     ["ledger"],

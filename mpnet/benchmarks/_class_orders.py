@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Lt
 
-ClassOrder = Annotated[int, Ge(0)] | None  # the seed of the shuffle; None for ascending classes
+# The seed of the shuffle; None for ascending classes.
+ClassOrder = Annotated[int, Ge(0), Lt(2**63)] | None
 
 
 def class_groups(n_classes: int, n_tasks: int, class_order: ClassOrder) -> list[Sequence[int]]:

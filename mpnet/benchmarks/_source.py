@@ -29,8 +29,8 @@ class Source:
     split: EvaluationSplit
     data_root: str | None = None
     validation_share: Annotated[float, Gt(0), Lt(1)] = 0.15
-    split_seed: Annotated[int, Ge(0)] = 0
-    max_train_per_class: Annotated[int, Ge(2)] | None = None
+    split_seed: Annotated[int, Ge(0), Lt(2**63)] = 0
+    max_train_per_class: Annotated[int, Ge(2), Lt(2**31)] | None = None
 
     def base(self, name: str | datasets.Dataset) -> "Base":
         """A data set, its training part split once and for all its classes."""

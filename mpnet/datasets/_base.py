@@ -1,7 +1,7 @@
 """What every raw data set has: where its files lie, how they are read, how to get them."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -111,6 +111,15 @@ def _expected(layout: Layout, root: Path, part: Part) -> str:
     """The files of a layout that are not there, one per line."""
     absent = [file for file in layout.files[part] if not (root / file.path).exists()]
     return "\n  and ".join(describe(file, root) for file in absent)
+
+
+def files_below(path: Path) -> Iterator[Path]:
+    """A file itself, or all files below a folder."""
+    if path.is_dir():
+        for folder, _, names in os.walk(path):
+            yield from (Path(folder, name) for name in names)
+    elif path.exists():
+        yield path
 
 
 def describe(file: SourceFile, root: Path) -> str:

@@ -1,9 +1,9 @@
 """The decoded copy of a data set: made once, mapped into memory, shared by all processes."""
 
+import hashlib
 import logging
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from mpnet.datasets._base import PARTS, Dataset, Images, Part, data_root, dataset
+from mpnet.datasets._base import (
+    PARTS,
+    Dataset,
+    Images,
+    Part,
+    data_root,
+    dataset,
+    files_below,
+)
 from mpnet.datasets._decoding import decode, fault
 from mpnet.errors import ConfigError
 
@@ -38,10 +46,11 @@ def load(which: str | Dataset, part: Part, root: str | Path | None = None) -> Im
 
 
 def decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images | None:
-    """The decoded copy if it exists, is whole and is not older than its source files."""
+    """The decoded copy if it exists, is whole and was made of the source files that are there."""
     paths = decoded_paths(dataset, root, part)
     try:
-        if _changed(dataset, root, part) > min(path.stat().st_mtime for path in paths):
+        contents = _contents(dataset, root, part)
+        if contents is not None and contents != _made_of(paths[0]).read_text():
             return None
         copy = Images(_mapped(paths[0]), _mapped(paths[1]))
     except FileNotFoundError:
@@ -57,15 +66,14 @@ def decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images | None:
 
 def make_decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images:
     """Decode the source files and keep the result; the caller holds the lock."""
+    before = _contents(dataset, root, part)
     decoded = decode(dataset, root, part)
     try:
         images, labels = decoded_paths(dataset, root, part)
+        _made_of(images).unlink(missing_ok=True)  # a half-made copy belongs to nothing
         _store(images, decoded.images)
         _store(labels, decoded.labels)
-        # Sources may come from a clock that runs ahead; the copy is newer nevertheless.
-        stamp = max(time.time(), _changed(dataset, root, part) + 1)
-        os.utime(images, (stamp, stamp))
-        os.utime(labels, (stamp, stamp))
+        _made_of(images).write_text(before or _contents(dataset, root, part) or "")
     except OSError as error:
         _logger.warning("decoded data are not kept for the next start: %s", error)
         return decoded
@@ -108,11 +116,24 @@ def _acquired(path: Path) -> "FileLock | None":
     return held
 
 
-def _changed(dataset: Dataset, root: Path, part: Part) -> float:
-    """The last time the source files were changed; 0 if they are gone, as the copy suffices."""
+def _contents(dataset: Dataset, root: Path, part: Part) -> str | None:
+    """A key of the source files: names, sizes and times of all; None if they are gone."""
     layout = dataset.layout(root, part)
-    files = layout.files[part] if layout else ()
-    return max(((root / file.path).stat().st_mtime for file in files), default=0.0)
+    if layout is None:
+        return None  # the copy suffices
+    digest = hashlib.sha256()
+    for file in layout.files[part]:
+        for path in sorted(files_below(root / file.path)):
+            known = path.stat()
+            digest.update(
+                f"{path.relative_to(root)} {known.st_size} {known.st_mtime_ns}\n".encode()
+            )
+    return digest.hexdigest()
+
+
+def _made_of(images: Path) -> Path:
+    """The file that says of which sources a decoded copy was made."""
+    return images.with_name(images.name.replace("-images.npy", "-sources.txt"))
 
 
 def _mapped(path: Path) -> Any:

@@ -1,13 +1,12 @@
 """What the doctor knows of a data set on this disk."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from mpnet.datasets._base import PARTS, Dataset, Images, Part, SourceFile
+from mpnet.datasets._base import PARTS, Dataset, Images, Part, SourceFile, files_below
 from mpnet.datasets._decoding import differs
 from mpnet.datasets._loading import decoded_copy, decoded_paths, lock, make_decoded_copy
 from mpnet.errors import DataMissing
@@ -111,14 +110,7 @@ def _checksum(files: list[SourceFile], root: Path, check: bool) -> Checksum:
 
 def _size(path: Path) -> int:
     """Bytes of a file, or of all files below a folder."""
-    return sum(file.stat().st_size for file in _files(path))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from (file for file in path.rglob("*") if file.is_file())
-    elif path.exists():
-        yield path
+    return sum(file.stat().st_size for file in files_below(path))
 
 
 def _counts(images: Images, n_classes: int) -> Counts:

@@ -2,7 +2,10 @@
 
 import csv
 import zipfile
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from mpnet.datasets._base import DATASETS, Dataset, Download, Images, Layout, Part, SourceFile
 from mpnet.datasets._downloading import scratch
@@ -10,6 +13,7 @@ from mpnet.datasets._pickles import features_and_labels
 from mpnet.datasets._pictures import Picture, files_in, read_pictures
 from mpnet.datasets._torchvision import torchvision_class
 
+_N_CLASSES = 43
 _URL = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
 _FOLDERS: dict[Part, tuple[SourceFile, ...]] = {
     "train": (SourceFile("gtsrb/GTSRB/Training/"),),
@@ -28,10 +32,15 @@ _ARCHIVES: dict[Part, tuple[SourceFile, ...]] = {
         SourceFile("gtsrb/GTSRB_Final_Test_GT.zip", 99_620, "fe31e9c9270bbcd7b84b7f21a9d9d9e5"),
     ),
 }
+_OFFICIAL: dict[Part, tuple[SourceFile, ...]] = {
+    "train": (SourceFile("GTSRB/Final_Training/Images/"),),
+    "test": (SourceFile("GTSRB/Final_Test/Images/"), SourceFile("GT-final_test.csv")),
+}
 _PICKLES: dict[Part, tuple[SourceFile, ...]] = {
     "train": (SourceFile("gtsrb/train.p"),),
     "test": (SourceFile("gtsrb/test.p"),),
 }
+_THREE_PICKLES = {**_PICKLES, "train": (*_PICKLES["train"], SourceFile("gtsrb/valid.p"))}
 
 
 @DATASETS.register("gtsrb")
@@ -42,14 +51,17 @@ def gtsrb() -> Dataset:
     """
     return Dataset(
         name="gtsrb",
-        n_classes=43,
+        n_classes=_N_CLASSES,
         shape=(3, 32, 32),
         how_to_get=f"It is downloaded on first use; or fetch the archives from {_URL}, or take "
-        "train.p and test.p of Udacity's traffic-sign course.",
+        "train.p, valid.p and test.p of Udacity's traffic-sign course, or unpack the official "
+        "archives in the data root.",
         layouts=(
             Layout(_FOLDERS, _from_folders),
             Layout(_ARCHIVES, _from_archives),
-            Layout(_PICKLES, _from_pickles),
+            Layout(_THREE_PICKLES, partial(_from_pickles, _THREE_PICKLES)),
+            Layout(_PICKLES, partial(_from_pickles, _PICKLES)),
+            Layout(_OFFICIAL, _from_official),
         ),
         download=Download((f"{_URL}GTSRB_Final_Test_GT.zip",), _fetch),
     )
@@ -60,12 +72,23 @@ def _fetch(folder: Path, part: Part) -> None:
 
 
 def _from_folders(root: Path, part: Part) -> Images:
-    read = _training if part == "train" else _final_test
-    return read_pictures(read(root / "gtsrb"), "RGB", 32, "BILINEAR")
+    return _read(root / "gtsrb", "Training", part)
+
+
+def _from_official(root: Path, part: Part) -> Images:
+    return _read(root, "Final_Training/Images", part)
+
+
+def _read(folder: Path, training: str, part: Part) -> Images:
+    pictures = _training(folder / "GTSRB" / training) if part == "train" else _final_test(folder)
+    return read_pictures(pictures, "RGB", 32, "BILINEAR")
 
 
 def _training(folder: Path) -> list[Picture]:
-    classes = [path for path in (folder / "GTSRB" / "Training").iterdir() if path.is_dir()]
+    classes = [path for path in folder.iterdir() if path.is_dir()]
+    if len(classes) != _N_CLASSES:
+        must = f"must hold a folder for each of {_N_CLASSES} classes"
+        raise ValueError(f"{folder} {must}, but has {len(classes)}")
     return [
         Picture(path, int(folder_of_class.name))
         for folder_of_class in sorted(classes)
@@ -89,6 +112,7 @@ def _from_archives(root: Path, part: Part) -> Images:
         return _from_folders(folder, part)
 
 
-def _from_pickles(root: Path, part: Part) -> Images:
-    features, labels = features_and_labels(root / _PICKLES[part][0].path)
+def _from_pickles(paths: dict[Part, tuple[SourceFile, ...]], root: Path, part: Part) -> Images:
+    pieces = [features_and_labels(root / file.path) for file in paths[part]]
+    features, labels = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
     return Images(features.transpose(0, 3, 1, 2), labels)

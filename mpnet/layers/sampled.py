@@ -225,8 +225,8 @@ class SampledLayers(_Sampled):
     def __init__(
         self,
         *,
-        samples: Annotated[int, Ge(1)] = 10,
-        evaluation_samples: Annotated[int, Ge(0)] = 10,
+        samples: Annotated[int, Ge(1), Le(1000)] = 10,
+        evaluation_samples: Annotated[int, Ge(0), Le(1000)] = 10,
         rho: Annotated[float, Ge(-80), Le(20)] = -3.0,
     ) -> None:
         self.samples = Samples(samples, evaluation_samples)

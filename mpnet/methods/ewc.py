@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, Lt
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
@@ -53,7 +53,7 @@ class ElasticWeightConsolidation(QuadraticMethod):
         fisher: Fisher = "exact",
         mode: Literal["separate", "online"] = "separate",
         decay: Annotated[float, Ge(0), Le(1)] = 1.0,
-        n_samples: Annotated[int, Ge(1)] | None = None,
+        n_samples: Annotated[int, Ge(1), Lt(2**31)] | None = None,
     ) -> None:
         super().__init__(network, factor=strength / 2)
         self.fisher, self.mode, self.decay, self.n_samples = fisher, mode, decay, n_samples

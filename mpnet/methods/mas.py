@@ -11,7 +11,7 @@ cancel within a batch; heads are not held.
 from typing import Annotated
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Lt
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
@@ -39,7 +39,7 @@ class MemoryAwareSynapses(QuadraticMethod):
         network: Network,
         *,
         strength: NonNegative = 1.0,
-        n_samples: Annotated[int, Ge(1)] | None = None,
+        n_samples: Annotated[int, Ge(1), Lt(2**31)] | None = None,
     ) -> None:
         super().__init__(network, factor=strength)
         self.n_samples = n_samples

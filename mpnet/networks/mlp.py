@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated
 
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Le, Lt
 
 from mpnet.errors import ConfigError
 from mpnet.layers import LayerFamily
@@ -17,7 +17,7 @@ def mlp(
     layers: LayerFamily,
     input_shape: tuple[int, ...],
     *,
-    hidden: Sequence[int] = (800, 800),
+    hidden: Sequence[Annotated[int, Ge(1), Le(10**9)]] = (800, 800),
     batch_norm: BatchNorm = False,
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0,
 ) -> Trunk:

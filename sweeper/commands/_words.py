@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from sweeper.ledger.live import Action
 
 
+def plain_console(stderr: bool = False) -> Console:
+    """A console that shows names as they are: `:x:` and `[x]` mean nothing else here."""
+    return Console(stderr=stderr, markup=False, emoji=False)
+
+
 def print_error(error: Exception) -> int:
     """Show what a user can mend, as it is; gives the exit code."""
     text = Text(str(error), style="red")
-    Console(stderr=True).print(text, soft_wrap=True)
+    plain_console(stderr=True).print(text, soft_wrap=True)
     return 2
 
 
@@ -44,7 +49,7 @@ def ask_driver(
         answer = ask(options.folder, action, getattr(options, "trial", None))
     except SweepError as error:
         return print_error(error)
-    Console().print(Text(answer), soft_wrap=True)
+    plain_console().print(Text(answer), soft_wrap=True)
     return 0
 
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from mpnet.analysis import ANALYSES, analyse, flag
 from mpnet.errors import ConfigError, DataMissing
 from sweeper import tracking
-from sweeper.commands._words import new_parser, print_error
+from sweeper.commands._words import new_parser, plain_console, print_error
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import StageName
 from sweeper.execution.storage import RUNS, below, copy_folder, is_folder, run_folder, storage_of
@@ -129,7 +127,7 @@ def _show_and_log(
     folder: Path,
     key: str,
 ) -> None:
-    console, output = Console(), folder / "analysis"
+    console, output = plain_console(), folder / "analysis"
     if key != ledger.sweep_id:
         output /= runs[0].name
     with tempfile.TemporaryDirectory(prefix="runs-") as place:

@@ -6,12 +6,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 from sweeper.commands import status
-from sweeper.commands._words import print_error
-from sweeper.config.folder import Choice, is_table, load_folder
-from sweeper.config.sweep import Sweep, load_sweep
+from sweeper.commands._words import plain_console, print_error
+from sweeper.config.folder import Choice, is_table, read_folder
+from sweeper.config.sweep import Sweep, read_sweep
 from sweeper.driver.stopping import signals_taken
 from sweeper.errors import SweepError
 from sweeper.importing import importing
@@ -44,7 +42,7 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper launch") -> in
     command = shell_command(*called, *arguments)
     folder = options.output or Path("sweeps") / _name(options)
     try:
-        if options.status and (options.file / "study.journal").exists():
+        if options.status and os.path.exists(options.file / "study.journal"):
             return status.main([str(options.file)])
         with signals_taken(folder, resuming(command)):
             return _launched(options, folder, command)
@@ -66,29 +64,37 @@ def _launched(options: argparse.Namespace, folder: Path, command: str) -> int:
         plan_only=options.plan,
         select_only=options.select_only,
         address=options.address or os.environ.get("RAY_ADDRESS") or None,
-        is_folder=options.file.is_dir(),
+        is_folder=os.path.isdir(options.file),
         is_table=is_table(options.file),
         tracking_uri=options.tracking_uri,
     )
     if options.status and asked.is_folder:
-        return launching.show_all(sweeps, asked, Console())
+        return launching.show_all(sweeps, asked, plain_console())
     if options.status:
         return status.main([str(asked.folder)])
-    return launching.launch(sweeps, asked, Console())
+    return launching.launch(sweeps, asked, plain_console())
 
 
 def _sweeps(options: argparse.Namespace) -> list[Sweep]:
-    if options.file.is_dir():
+    if os.path.isdir(options.file):
         choice = Choice(options.overrides, options.budget, options.only or ())
-        return load_folder(options.file, choice)
+        return read_folder(options.file, choice)
     if options.budget or options.only:
         raise SweepError("--budget and --only: must come with a folder of sweeps, not a file.")
-    return [load_sweep(options.file, options.overrides)]
+    return [read_sweep(options.file, options.overrides)]
+
+
+def _folder(text: str) -> Path:
+    """A folder as a shell would understand it, wherever the `~` stood."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a folder, but is empty")
+    return Path(os.path.expanduser(text))
 
 
 def _name(options: argparse.Namespace) -> str:
     """The name of the output folder: tables with different budgets are different tables."""
-    return "-".join(filter(None, [options.file.resolve().stem, options.budget]))
+    stem = Path(os.path.realpath(options.file)).stem
+    return "-".join(filter(None, [stem, options.budget]))
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
@@ -112,7 +118,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", action="append", metavar="PATTERN", help="of a folder: sweeps with such names"
     )
-    parser.add_argument("--output", type=Path, help="folder for files (default: sweeps/NAME)")
+    parser.add_argument(
+        "--output", type=_folder, metavar="DIR", help="folder for files (default: sweeps/NAME)"
+    )
     parser.add_argument("--tracking-uri", help="of MLflow; for a begun sweep, from now on")
     parser.add_argument("--address", help="of a Ray cluster, such as auto (default: RAY_ADDRESS)")
     return parser

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from sweeper.commands._words import new_parser, run_on_folder
+from sweeper.commands._words import new_parser, plain_console, run_on_folder
 from sweeper.errors import SweepError
 
 SUMMARY = "List all sweeps below a folder: state, trials, the best, age."
@@ -29,4 +27,4 @@ def _show(root: Path) -> None:
     table = list_table(root)
     if not table.row_count:
         raise SweepError(f"{root}: must hold sweeps, but none has begun there or below.")
-    Console().print(table)
+    plain_console().print(table)

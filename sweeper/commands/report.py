@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from sweeper.commands._words import new_parser, print_error
+from sweeper.commands._words import new_parser, plain_console, print_error
 from sweeper.errors import SweepError
 from sweeper.report.terminal import print_lines
 
@@ -42,7 +40,7 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper report") -> in
 def _verify(folder: Path) -> int:
     from sweeper.report.published import published  # seconds: not for --help
 
-    pages, console = published(folder), Console()
+    pages, console = published(folder), plain_console()
     differences = [line for page in pages for line in page.differences]
     right = [f"{page.path}: as the ledgers say" for page in pages if not page.differences]
     print_lines(console, [*right, *differences])
@@ -54,7 +52,7 @@ def _publish(folder: Path) -> int:
 
     for page in published(folder):
         page.path.write_text(page.computed, encoding="utf-8")
-        print_lines(Console(), [str(page.path)])
+        print_lines(plain_console(), [str(page.path)])
     return 0
 
 
@@ -67,5 +65,5 @@ def _write(folder: Path) -> int:
     ledger, about = open_ledger(folder), {**environment(), "folder": str(folder.resolve())}
     links = run_links(ledger.tracking_uri or "", ledger.sweep.name, ledger.sweep_id)
     paths = render(ledger.facts(), about, links).write(folder)
-    print_lines(Console(), [str(path) for path in paths])
+    print_lines(plain_console(), [str(path) for path in paths])
     return 0

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from sweeper.commands._words import new_parser, run_on_folder
+from sweeper.commands._words import new_parser, plain_console, run_on_folder
 
 SUMMARY = "Show how a sweep is doing, while it runs or after it, from any machine."
 EXAMPLES = """examples:
@@ -28,6 +26,6 @@ def _show(folder: Path) -> None:
     from sweeper.report.status import list_table, show_status, sweeps_below
 
     if not (folder / JOURNAL).exists() and sweeps_below(folder):
-        Console().print(list_table(folder))
+        plain_console().print(list_table(folder))
     else:
-        show_status(Console(), folder)
+        show_status(plain_console(), folder)

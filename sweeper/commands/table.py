@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from sweeper.commands._words import new_parser, run_on_folder
+from sweeper.commands._words import new_parser, plain_console, run_on_folder
 
 DEFAULT = Path("sweeps/table1")
 SUMMARY = "Fill the paper's Table I from all sweeps below a folder, ours beside the paper's."
@@ -28,4 +26,4 @@ def main(arguments: list[str] | None = None, prog: str = "sweeper table") -> int
 def _write(folder: Path) -> None:
     from sweeper.report.table1.writing import write  # seconds: not for --help
 
-    write(folder, Console())
+    write(folder, plain_console())

@@ -11,9 +11,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from mpnet.reading import merged
-from sweeper.config.reading import override, read_blocks
-from sweeper.config.sweep import Sweep, parse_sweep
+from mpnet.reading import merged, shown
+from sweeper.config.reading import read_blocks
+from sweeper.config.sweep import Sweep, bound_sweep, overridden_sweep
 from sweeper.errors import SweepError
 
 Blocks = dict[str, Any]
@@ -34,26 +34,20 @@ class Choice:
     only: Sequence[str] = ()
 
 
-def load_folder(folder: Path, choice: Choice) -> list[Sweep]:
+def read_folder(folder: Path, choice: Choice) -> list[Sweep]:
     """All sweeps of a folder, named after their files, or ROW.COLUMN in a table.
 
+    Each with its faults; a file that cannot be read at all is one more sweep, of nothing else.
+
     Raises:
-        SweepError: with the faults of all of them.
+        SweepError: nothing there is what is asked for, or two files have one name.
     """
-    pieces = _cells(folder) if is_table(folder) else {path.stem: path for path in _files(folder)}
+    pieces = _cells(folder) if is_table(folder) else _files(folder)
     chosen = {name: where for name, where in pieces.items() if _is_chosen(name, choice.only)}
     if not chosen:
         raise SweepError(_nothing_chosen(folder, choice, list(pieces)))
     budget = _budget(folder, choice.budget)
-    sweeps, faults = [], dict[str, None]()
-    for name, where in chosen.items():
-        try:
-            sweeps.append(_loaded(name, where, budget, choice.overrides))
-        except SweepError as error:
-            faults |= dict.fromkeys(str(error).splitlines())
-    if faults:
-        raise SweepError("\n".join(faults))
-    return sweeps
+    return [_read(name, where, budget, choice.overrides) for name, where in chosen.items()]
 
 
 def is_table(folder: Path) -> bool:
@@ -61,14 +55,20 @@ def is_table(folder: Path) -> bool:
     return (folder / "rows").is_dir() and (folder / "columns").is_dir()
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.y*ml"))
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of a folder by their names, of which each must be there once."""
+    every = sorted(path for end in ("yaml", "yml") for path in folder.glob(f"*.{end}"))
+    found = {path.stem: path for path in every}
+    twice = [f"{p} and {found[p.stem].name}" for p in every if p != found[p.stem]]
+    if twice:
+        raise SweepError(f"{'; '.join(twice)}: must have different names; rename one of them.")
+    return found
 
 
 def _cells(folder: Path) -> dict[str, tuple[Path, Path]]:
     """The files of each cell, column by column, so that one data set is done after the other."""
     rows, columns = _files(folder / "rows"), _files(folder / "columns")
-    return {f"{row.stem}.{column.stem}": (row, column) for column in columns for row in rows}
+    return {f"{r}.{c}": (rows[r], columns[c]) for c in columns for r in rows}
 
 
 def _is_chosen(name: str, patterns: Sequence[str]) -> bool:
@@ -85,20 +85,21 @@ def _nothing_chosen(folder: Path, choice: Choice, names: Sequence[str]) -> str:
 def _budget(folder: Path, name: str | None) -> Blocks:
     if name is None:
         return {}
-    known = [path.stem for path in _files(folder / "budgets")]
+    known = _files(folder / "budgets")
     if name not in known:
         there = ", ".join(known) or "none"
         raise SweepError(f"--budget {name}: must be a file in {folder / 'budgets'}: {there}.")
-    return read_blocks(folder / "budgets" / f"{name}.yaml")
+    return read_blocks(known[name])
 
 
-def _loaded(
+def _read(
     name: str, where: Path | tuple[Path, Path], budget: Blocks, overrides: Sequence[str]
 ) -> Sweep:
-    blocks = read_blocks(where) if isinstance(where, Path) else _cell(*where)
-    blocks = merged(blocks, budget)
-    faults = [fault for text in overrides if (fault := override(blocks, text))]
-    return parse_sweep(blocks, name, name, faults)
+    try:
+        blocks = read_blocks(where) if isinstance(where, Path) else _cell(*where)
+    except SweepError as error:
+        return bound_sweep({"run": {}}, name, name, str(error).splitlines())
+    return overridden_sweep(merged(blocks, budget), overrides, name, name)
 
 
 def _cell(row_file: Path, column_file: Path) -> Blocks:
@@ -107,8 +108,8 @@ def _cell(row_file: Path, column_file: Path) -> Blocks:
     bases, network = row.pop("from", None), column.pop("network", None)
     if not isinstance(bases, dict) or not all(isinstance(name, str) for name in bases.values()):
         raise SweepError(f"{row_file}: `from` must name a search space for each network.")
-    if network not in bases:
-        known = ", ".join(bases)
-        raise SweepError(f"{column_file}: `network` must be one of {row_file}'s: {known}.")
+    if not isinstance(network, str) or network not in bases:
+        must = f"`network` must be one of {row_file}'s: {', '.join(map(str, bases))}"
+        raise SweepError(f"{column_file}: {must}, but got {shown(network)}.")
     base = read_blocks(row_file.parent / bases[network])
     return merged(merged(base, column), row)

@@ -15,11 +15,16 @@ def group_of(values: Mapping[str, Any], paths: Sequence[str]) -> Group:
 
 def groups_of(space: SearchSpace, paths: Sequence[str]) -> list[Group]:
     """Every group that the conditions of a space leave possible, in the order of the file."""
+    points = deciding_part(space, paths).points()
+    return list(dict.fromkeys(group_of(point, paths) for point in points))
+
+
+def deciding_part(space: SearchSpace, paths: Sequence[str]) -> SearchSpace:
+    """Some paths of a space, and those on which their being there depends."""
     needed = set(paths)
     for path in reversed(space):
         needed |= set(space[path].when) if path in needed else set()
-    part = SearchSpace({path: space[path] for path in space if path in needed})
-    return list(dict.fromkeys(group_of(point, paths) for point in part.points()))
+    return SearchSpace({path: space[path] for path in space if path in needed})
 
 
 def are_one_apart(a: Group, b: Group) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mpnet.errors import ConfigError
-from mpnet.reading import read_composed, set_value
+from mpnet.reading import read_composed, set_value, shown
 from sweeper.errors import SweepError
 
 BLOCKS = ("run", "space", "sweep", "select")
@@ -21,7 +21,8 @@ def read_blocks(path: Path) -> dict[str, Any]:
     except ConfigError as error:
         raise SweepError(str(error)) from error
     if not isinstance(content, dict):
-        raise SweepError(f"{path}: must hold the blocks {', '.join(BLOCKS)}, but got {content!r}.")
+        must = f"must hold the blocks {', '.join(BLOCKS)}"
+        raise SweepError(f"{path}: {must}, but got {shown(content)}.")
     return content
 
 
@@ -33,10 +34,11 @@ def override(blocks: dict[str, Any], text: str) -> str | None:
     path, equals, value = text.partition("=")
     root, dot, rest = path.partition(".")
     if not (equals and dot and rest and root in BLOCKS):
-        return f"{text}: must read block.key=value, such as run.epochs=5 or sweep.trials=4."
+        must = "must read block.key=value, such as run.epochs=5 or sweep.trials=4"
+        return f"{text[:200]}: {must}."
     keys = [root, rest] if root == "space" else path.split(".")
     try:
-        set_value(blocks, keys, value, text)
+        set_value(blocks, keys, value, text[:200])
     except ConfigError as error:
         return str(error)
     return None

@@ -1,22 +1,26 @@
 """How to search, and what is rerun on the test sets: the blocks `sweep` and `select` of a file."""
 
-from math import inf
+import os
 from typing import Annotated, Literal, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from mpnet.reading import shown
 from mpnet.registry import did_you_mean
 from sweeper.config.space import Values
 
 Metric = Literal["acc", "bwt"]
 Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2", "gp"]
-Amount = Annotated[float, Ge(0), Lt(inf)] | Literal["auto"]
+Amount = Annotated[float, Ge(0)] | Literal["auto"]
+Count = Annotated[int, Ge(1), Le(1_000_000)]
+FewRuns = Annotated[int, Le(1_000)]  # of one configuration
+Folder = Annotated[str, AfterValidator(os.path.expanduser)]
 DEFAULT_TRIALS = 64
 
 
 class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 Kind = TypeVar("Kind", bound=_Block)
@@ -60,16 +64,16 @@ class SweepSettings(_Block):
     """
 
     sampler: Literal[Sampler, "auto"] = "tpe"
-    trials: Annotated[int, Ge(1)] | None = None
+    trials: Count | None = None
     hours: Annotated[float, Gt(0)] | None = None
-    patience: Annotated[int, Ge(1)] | None = None
+    patience: Count | None = None
     scheduler: Literal["none", "asha", "median", "bound"] = "none"
     slack: Annotated[float, Ge(0), Le(1)] = 0.005
     objective: Metric | tuple[Metric, ...] = "acc"
     seed: Annotated[int, Ge(0), Lt(2**31)] = 0  # samplers count on from it, below 2**32
-    repeats: Annotated[int, Ge(1)] = 1
+    repeats: Annotated[FewRuns, Ge(1)] = 1
     resources: Resources = Resources()
-    concurrency: Annotated[int, Ge(1)] | None = None
+    concurrency: Count | None = None
     retries: Annotated[int, Ge(0)] = 2
     silent_minutes: Annotated[float, Gt(0)] = 120.0
     checkpoint_epochs: Annotated[int, Ge(0)] = 10
@@ -77,10 +81,10 @@ class SweepSettings(_Block):
     share_tasks: bool = True
     keep_tasks: bool = False
     keep_runs: Literal["none", "test", "all"] = "test"
-    storage: str | None = None
+    storage: Folder | None = None
     tracking_uri: str | None = None
     first: tuple[Values, ...] = ()
-    warm_start: tuple[str, ...] = ()
+    warm_start: tuple[Folder, ...] = ()
 
 
 class SelectSettings(_Block):
@@ -96,11 +100,11 @@ class SelectSettings(_Block):
     """
 
     top: Annotated[int, Ge(0)] = 1
-    seeds: Annotated[int, Ge(1)] = 3
+    seeds: Annotated[FewRuns, Ge(1)] = 3
     objective: Metric | tuple[Metric, ...] | None = None
     at_least: Annotated[int, Ge(1)] = 2
     each: tuple[str, ...] = ()
-    class_orders: Annotated[int, Ge(0)] = 0
+    class_orders: Annotated[FewRuns, Ge(0)] = 0
 
 
 def bind_block(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:
@@ -125,7 +129,8 @@ def _explained(error: ValidationError, kind: type[_Block], where: str) -> list[s
         if fault["type"] == "extra_forbidden":
             lines[at] = f"{at}: there is no key '{keys[-1]}'; {did_you_mean(str(keys[-1]), known)}"
         elif fault["type"] == "model_type":
-            lines[at] = f"{at}: must be a block of keys and values, but got {fault['input']!r}."
+            got = shown(fault["input"])
+            lines[at] = f"{at}: must be a block of keys and values, but got {got}."
         else:
-            lines.setdefault(at, f"{at}: {must}, but got {fault['input']!r}.")
+            lines.setdefault(at, f"{at}: {must}, but got {shown(fault['input'])}.")
     return list(lines.values())

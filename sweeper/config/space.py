@@ -2,16 +2,22 @@
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from mpnet.reading import shown
+
 Values = dict[str, Any]  # dotted path -> value
 Scalar = str | int | float | bool | None
 
 KINDS = ("grid", "choice", "uniform", "log_uniform", "int")
-_POINTS = ("grid", "choice")
+POINTS = ("grid", "choice")
+_MANY = 100  # values of a grid, or points of a kind, of which not all are tried
+
+Met = frozenset[tuple[str, str]]  # conditions that hold of a point: (path, the one it depends on)
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Domain:
         if self.kind == "int":
             low, high = self.values
             return range(low, high + 1)  # type: ignore[arg-type, operator]  # checked
-        return self.values if self.kind in _POINTS else None
+        return self.values if self.kind in POINTS else None
 
     @property
     def is_ordered(self) -> bool:
@@ -44,21 +50,26 @@ class Domain:
 
     @property
     def ends(self) -> tuple[Scalar, ...]:
-        """What must be tried to know that all values are good."""
-        return self.values
+        """What is tried to know that all values are good; of many numbers, some of each kind."""
+        if not self.is_ordered or len(self.values) <= _MANY:
+            return self.values
+        numbers: list[Any] = sorted(self.values)
+        kinds = {(type(value), value == int(value)): value for value in numbers}
+        some = (*kinds.values(), *numbers[:: len(numbers) // _MANY], numbers[-1])
+        return tuple(dict.fromkeys(some))
 
     def is_active(self, values: Values) -> bool:
         """Whether the path exists beside the values chosen for those before it."""
         return all(
-            path in values and _is_among(values[path], allowed)
+            path in values and is_among(values[path], allowed)
             for path, allowed in self.when.items()
         )
 
     def fault(self, value: object) -> str | None:
         """What is wrong with a value, if anything."""
-        if self.kind in _POINTS:
-            is_there = _is_among(value, self.values)
-            return None if is_there else f"must be one of {_listed(self.values)}"
+        if self.kind in POINTS:
+            is_there = is_among(value, self.values)
+            return None if is_there else f"must be one of {listed_values(self.values)}"
         low, high = self.values
         kind = int if self.kind == "int" else (int, float)
         is_number = isinstance(value, kind) and not isinstance(value, bool)
@@ -69,7 +80,7 @@ class Domain:
 
     def typed(self, value: Any) -> Scalar:
         """A good value as the sampler would give it: 1 in a range of floats is 1.0."""
-        if self.kind in _POINTS:
+        if self.kind in POINTS:
             return next(point for point in self.values if point == value)
         return int(value) if self.kind == "int" else float(value)
 
@@ -105,12 +116,34 @@ class SearchSpace(dict[str, Domain]):
         """How many different points there are, or None if there is no end to them."""
         if any(domain.points is None for domain in self.values()):
             return None
-        deciding = self._deciding()
-        branches = SearchSpace({path: self[path] for path in self if path in deciding})
-        others = [domain for path, domain in self.items() if path not in deciding]
-        return sum(
-            math.prod(len(domain.points or ()) for domain in others if domain.is_active(branch))
-            for branch in branches.points()
+        counts = Counter[Met]({frozenset(): 1})
+        for path, domain in self.items():
+            if any(path in later.when for later in self.values()):
+                kinds = Counter(self._met(path, value) for value in domain.values)
+            else:
+                kinds = Counter({frozenset(): len(domain.points or ())})
+            counts = self._extended(counts, path, kinds)
+        return counts.total()
+
+    def _extended(self, counts: Counter[Met], path: str, kinds: Counter[Met]) -> Counter[Met]:
+        """How many points there are of each kind, once the next path has its values.
+
+        Points are alike where the same conditions of later paths hold: so many values of so many
+        paths need not be gone through one by one.
+        """
+        own = frozenset((path, other) for other in self[path].when)
+        found = Counter[Met]()
+        for met, n in counts.items():
+            for more, n_values in kinds.items() if own <= met else [(frozenset(), 1)]:
+                found[(met - own) | more] += n * n_values
+        return found
+
+    def _met(self, path: str, value: Scalar) -> Met:
+        """The conditions of later paths that a value of this one fulfils."""
+        return frozenset(
+            (later, path)
+            for later, domain in self.items()
+            if path in domain.when and is_among(value, domain.when[path])
         )
 
     def points(self) -> Iterator[Values]:
@@ -133,18 +166,38 @@ class SearchSpace(dict[str, Domain]):
             if path in a or path in b
         )
 
-    def _deciding(self) -> set[str]:
-        """The paths on which others depend."""
-        return {path for domain in self.values() for path in domain.when}
-
     def corners(self) -> Iterator[Values]:
-        """Points that together show every value of a choice and both ends of every range."""
-        first = {path: domain.ends[:1] for path, domain in self.items()}
-        branching = {path: self[path].ends for path in self._deciding()}
+        """Points that together show every value of a choice and both ends of every range.
+
+        Each of them with every combination of conditions that hold before it, but where these
+        would be very many.
+        """
         if not self:
             yield {}
+        kinds: dict[Met, Values] = {frozenset(): {}}  # one point of each
         for path, domain in self.items():
-            yield from self._expanded({**first, **branching, path: domain.ends})
+            own = frozenset((path, other) for other in domain.when)
+            found: dict[Met, Values] = {}
+            is_thin = len(kinds) * len(domain.ends) > _MANY**2
+            for place, (met, point) in enumerate(kinds.items()):
+                if not own <= met:
+                    found.setdefault(met - own, point)
+                    continue
+                for value in domain.ends:
+                    more = {**point, path: value}
+                    is_new = found.setdefault((met - own) | self._met(path, value), more) is more
+                    if is_new or place == 0 or not is_thin:
+                        yield self._completed(more, path)
+            kinds = found
+
+    def _completed(self, point: Values, path: str) -> Values:
+        """A point that has values up to a path, with the first value of every later one."""
+        whole, is_later = dict(point), False
+        for other, domain in self.items():
+            if is_later and domain.is_active(whole):
+                whole[other] = domain.ends[0]
+            is_later = is_later or other == path
+        return whole
 
     def _expanded(self, options: Mapping[str, Sequence[Scalar]]) -> Iterator[Values]:
         """Each point once, made when it is asked for."""
@@ -166,7 +219,7 @@ class SearchSpace(dict[str, Domain]):
             if is_there and not is_active:
                 found.append(f"{path}: has no place here, its condition does not hold")
             elif is_there and (must := domain.fault(known[path])):
-                found.append(f"{path}: {must}, but got {known[path]!r}")
+                found.append(f"{path}: {must}, but got {shown(known[path])}")
             elif is_active and not is_there:
                 found.append(f"{path}: a value must be given")
         return found
@@ -196,99 +249,25 @@ def with_values(run: Mapping[str, Any], values: Values) -> dict[str, Any]:
 
 def path_fault(run: Mapping[str, Any], path: str) -> str | None:
     """Why no value can be put there, if so."""
+    *parents, last = path.split(".")
     block: Any = run
-    for parent in path.split(".")[:-1]:
+    for parent in parents:
         block = block.get(parent, {})
         if not isinstance(block, Mapping):
-            return f"'{parent}' must be a block of the run, but is {block!r}"
+            return f"'{parent}' must be a block of the run, but is {shown(block)}"
+    if isinstance(block.get(last), Mapping):
+        return f"must lead to a value, but '{last}' is a block; name a key in it"
     return None
 
 
-def parse_space(raw: object, where: str, faults: list[str]) -> SearchSpace:
-    """Read a `space` block, adding a line to `faults` for each thing that is wrong."""
-    space = SearchSpace()
-    if not isinstance(raw, Mapping):
-        faults.append(f"{where}: must map dotted paths to domains, but got {raw!r}.")
-        return space
-    for path, block in raw.items():
-        domain = _parse_domain(block, f"{where}.{path}", faults)
-        if domain is not None:
-            space[str(path)] = domain
-    _check_conditions(space, where, faults)
-    return space
-
-
-def _parse_domain(block: object, where: str, faults: list[str]) -> Domain | None:
-    if not isinstance(block, Mapping):
-        faults.append(
-            f"{where}: must read {{kind: [...]}}, such as {{grid: [1, 2]}}; got {block!r}."
-        )
-        return None
-    kinds = [key for key in block if key in KINDS]
-    unknown = [str(key) for key in block if key not in (*KINDS, "when")]
-    if len(kinds) != 1 or unknown:
-        got = ", ".join(map(str, block)) or "nothing"
-        faults.append(
-            f"{where}: must have one kind of {', '.join(KINDS)} (and `when`); got {got}."
-        )
-        return None
-    when = block.get("when", {})
-    if not isinstance(when, Mapping):
-        faults.append(f"{where}.when: must map a path to a value or a list, but got {when!r}.")
-        return None
-    fault = _fault_of_values(kinds[0], block[kinds[0]])
-    if fault:
-        faults.append(f"{where}.{kinds[0]}: {fault}, but got {block[kinds[0]]!r}.")
-        return None
-    conditions = {str(path): _as_tuple(allowed) for path, allowed in when.items()}
-    return Domain(kinds[0], tuple(block[kinds[0]]), conditions)
-
-
-def _fault_of_values(kind: str, values: object) -> str | None:
-    if not isinstance(values, list) or not values:
-        return "must be a list with something in it"
-    if kind in _POINTS:
-        if not all(value is None or type(value) in (str, int, float, bool) for value in values):
-            return "every value must be a number, a text, true/false or null"
-        if not all(math.isfinite(value) for value in values if isinstance(value, float)):
-            return "every number must be finite"
-        return "every value must stand there once" if len(set(values)) < len(values) else None
-    kinds = (int,) if kind == "int" else (int, float)
-    if len(values) != 2 or not all(type(value) in kinds for value in values):
-        return f"must be [low, high], two {'whole ' if kind == 'int' else ''}numbers"
-    low, high = values
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        return "low < high must hold"
-    return "low > 0 must hold" if kind == "log_uniform" and low <= 0 else None
-
-
-def _check_conditions(space: SearchSpace, where: str, faults: list[str]) -> None:
-    before: list[str] = []
-    for path, domain in space.items():
-        for other, allowed in domain.when.items():
-            at = f"{where}.{path}.when.{other}"
-            if other not in before:
-                faults.append(f"{at}: must be a path of the space that stands before this one.")
-            elif space[other].kind not in _POINTS:
-                faults.append(f"{at}: must be a grid or a choice, but is {space[other].kind}.")
-            elif not allowed:
-                faults.append(f"{at}: must name a value, or this path would never be there.")
-            elif strange := [v for v in allowed if not _is_among(v, space[other].values)]:
-                listed = _listed(space[other].values)
-                faults.append(f"{at}: must be among {listed}, but got {_listed(strange)}.")
-        before.append(path)
-
-
-def _is_among(value: object, values: Sequence[object]) -> bool:
+def is_among(value: object, values: Sequence[object]) -> bool:
     """Whether a value is among others as a reader means it: true is not 1."""
     return any(
         value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
     )
 
 
-def _as_tuple(value: object) -> tuple[Scalar, ...]:
-    return tuple(value) if isinstance(value, list) else (value,)  # type: ignore[return-value]
-
-
-def _listed(values: Sequence[object]) -> str:
-    return ", ".join(map(str, values))
+def listed_values(values: Sequence[object]) -> str:
+    """Values for a person, of many the first."""
+    listed = ", ".join(map(str, values[:20]))
+    return listed if len(values) <= 20 else f"{listed}, ..."

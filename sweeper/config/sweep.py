@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpnet.reading import dump_yaml, with_plugins
+from mpnet.reading import dump_yaml, shown, with_plugins
 from mpnet.registry import did_you_mean
-from sweeper.config.groups import groups_of
+from sweeper.config.groups import deciding_part, groups_of
 from sweeper.config.reading import BLOCKS, override, read_blocks
 from sweeper.config.sampling import ChosenSampler, chosen_sampler
 from sweeper.config.settings import (
@@ -18,9 +18,11 @@ from sweeper.config.settings import (
     SweepSettings,
     bind_block,
 )
-from sweeper.config.space import SearchSpace, parse_space, path_fault
+from sweeper.config.space import SearchSpace, path_fault
+from sweeper.config.space_reading import parse_space
 from sweeper.errors import SweepError
 
+_MOST_GROUPS = 10_000
 _NOT_SEARCHED = {
     "split": "a search may see validation data only",
     "seed": "seeds are not searched over; repeat trials with sweep.repeats",
@@ -32,7 +34,11 @@ _NOT_SEARCHED = {
 
 @dataclass(frozen=True)
 class Sweep:
-    """A checked file: `run` (fixed), `space`, `sweep`, `select`, and its text for comparison."""
+    """A file: `run` (fixed), `space`, `sweep`, `select`, and its text for comparison.
+
+    Args:
+        faults: all that is wrong with the file; the rest of it is here, to be looked at as well.
+    """
 
     name: str
     run: Mapping[str, Any]
@@ -40,6 +46,7 @@ class Sweep:
     settings: SweepSettings
     select: SelectSettings
     blocks: Mapping[str, Any]
+    faults: tuple[str, ...] = ()
 
     @property
     def objective(self) -> tuple[Metric, ...]:
@@ -91,15 +98,50 @@ def load_sweep(path: Path, overrides: Sequence[str] = ()) -> Sweep:
     Raises:
         SweepError: with one line per fault.
     """
-    blocks = read_blocks(path)
-    faults = [fault for text in overrides if (fault := override(blocks, text))]
-    return parse_sweep(blocks, path.stem, path.name, faults)
+    return checked(read_sweep(path, overrides))
 
 
-def parse_sweep(
-    blocks: Mapping[str, Any], name: str, where: str = "sweep", faults: Sequence[str] = ()
+def parse_sweep(blocks: Mapping[str, Any], name: str) -> Sweep:
+    """Bind the blocks of a file.
+
+    Raises:
+        SweepError: with one line per fault.
+    """
+    return checked(bound_sweep(blocks, name, "sweep"))
+
+
+def checked(sweep: Sweep) -> Sweep:
+    """A sweep that has no faults.
+
+    Raises:
+        SweepError: with one line per fault.
+    """
+    if sweep.faults:
+        raise SweepError("\n".join(sweep.faults))
+    return sweep
+
+
+def read_sweep(path: Path, overrides: Sequence[str] = ()) -> Sweep:
+    """The sweep of a file with overrides, and all that is wrong with both.
+
+    Raises:
+        SweepError: the file cannot be read at all.
+    """
+    return overridden_sweep(read_blocks(path), overrides, path.stem, path.name)
+
+
+def overridden_sweep(
+    blocks: dict[str, Any], overrides: Sequence[str], name: str, where: str
 ) -> Sweep:
-    """Bind the blocks of a file."""
+    """The sweep of some blocks with overrides, and all that is wrong with both."""
+    faults = [fault for text in overrides if (fault := override(blocks, text))]
+    return bound_sweep(blocks, name, where, faults)
+
+
+def bound_sweep(
+    blocks: Mapping[str, Any], name: str, where: str, faults: Sequence[str] = ()
+) -> Sweep:
+    """The sweep of some blocks, and all that is wrong with them."""
     found = list(faults)
     for key in blocks:
         if key not in (*BLOCKS, "plugins"):
@@ -110,22 +152,20 @@ def parse_sweep(
         run = {}
     run = with_plugins(blocks, run)
     if run.get("split", "validation") != "validation":
-        found.append(
-            f"{where}: run.split: a search may see validation data only; got {run['split']!r}."
-        )
+        got = shown(run["split"])
+        found.append(f"{where}: run.split: a search may see validation data only; got {got}.")
     raw_space = blocks.get("space")
     space = parse_space({} if raw_space is None else raw_space, f"{where}: space", found)
-    for path in space:
+    for path in list(space):
         if fault := _NOT_SEARCHED.get(path) or path_fault(run, path):
             found.append(f"{where}: space.{path}: {fault}.")
+            del space[path]
     settings = bind_block(SweepSettings, blocks.get("sweep"), f"{where}: sweep", found)
     select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
     _check_bound(settings, select, where, found)
     _check_each(space, raw_space, select.each, f"{where}: select.each", found)
-    if found:
-        raise SweepError("\n".join(found))
-    return Sweep(name, run, space, settings, select, blocks)
+    return Sweep(name, run, space, settings, select, blocks, tuple(found))
 
 
 def difference(old: Sweep, new: Sweep) -> str:
@@ -196,11 +236,15 @@ def _check_each(
         if path in space and space[path].kind not in ("grid", "choice"):
             kind = space[path].kind
             faults.append(f"{where}: {path}: must be a grid or a choice, but is {kind}.")
-        elif path not in space and path not in (raw_space or ()):  # else it has been told
+        elif path not in (raw_space if isinstance(raw_space, Mapping) else space):
             hint = did_you_mean(path, space) if space else "there is no path in it."
             faults.append(f"{where}: {path}: must be a path of the space; {hint}")
         if each.count(path) > 1:
             faults.append(f"{where}: {path}: must stand there once.")
+    n_points = 0 if faults else deciding_part(space, each).size or 0
+    if n_points > _MOST_GROUPS:
+        must = f"{where}: must lead to at most {_MOST_GROUPS:,} combinations of values"
+        faults.append(f"{must}, but got {n_points:,}; name fewer paths, or paths of fewer values.")
 
 
 def _as_metrics(objective: str | tuple[Metric, ...]) -> tuple[Metric, ...]:

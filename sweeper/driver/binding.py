@@ -6,14 +6,16 @@ from typing import Any
 
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, options_of, parse_run
-from mpnet.cost import Need, expected_seconds, measured_need
+from mpnet.cost import Need, expected_seconds, least_memory, measured_need
 from mpnet.errors import ConfigError, DataMissing
-from mpnet.machine import count_gpus, free_device_memory, name_of
+from mpnet.machine import count_gpus, free_device_memory, memory, name_of
 from mpnet.training import TrainingSettings
 from sweeper.config.space import Values, with_values
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
 from sweeper.results.records import Rerun, TrialRecord
+
+_MOST_NETWORKS = 200  # that are built, without their values, to see whether they can be
 
 
 def check(sweep: Sweep) -> list[RunConfig]:
@@ -29,11 +31,21 @@ def check(sweep: Sweep) -> list[RunConfig]:
             configurations.append(parse_run(with_values(sweep.run, values), f"{sweep.name}: run"))
         except ConfigError as error:
             faults |= dict.fromkeys(str(error).splitlines())
+    faults = {fault: None for fault in faults if not fault.startswith(_places_left_open(sweep))}
     if sweep.select.class_orders:
         faults |= dict.fromkeys(_order_faults(sweep))
     if faults:
         raise SweepError("\n".join(faults))
     return configurations
+
+
+def _places_left_open(sweep: Sweep) -> tuple[str, ...]:
+    """Where a run may lack something, since a path of the space is not a good one."""
+    raw = sweep.blocks.get("space")
+    unread = (
+        [str(path) for path in raw if path not in sweep.space] if isinstance(raw, Mapping) else ()
+    )
+    return tuple(f"{sweep.name}: run.{path.removesuffix('.name')}" for path in unread)
 
 
 def trial_run(sweep: Sweep, values: Values, device: str) -> dict[str, Any]:
@@ -120,6 +132,28 @@ def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
             yield str(error)
 
 
+def network_faults(configurations: Sequence[RunConfig], where: str = "run") -> list[str]:
+    """What is wrong with the networks of runs whose data are there: shapes, or their size."""
+    faults, known = dict[str, None](), set[str]()
+    for configuration in configurations:
+        key = configuration.model_dump_json(include={"benchmark", "network", "layers", "method"})
+        if key in known or len(known) > _MOST_NETWORKS:
+            continue
+        known.add(key)
+        try:
+            least, there = least_memory(configuration), memory()
+        except ConfigError as error:
+            faults |= dict.fromkeys(f"{where}.{line}" for line in str(error).splitlines())
+            continue
+        if least > there:
+            faults[
+                f"{where}.network: training it must fit into the memory of this machine, "
+                f"{there / 1e9:,.0f} GB, but takes {least / 1e9:,.0f} GB for weights, gradients "
+                "and Adam alone; make it smaller."
+            ] = None
+    return list(faults)
+
+
 def node_faults(configurations: Sequence[RunConfig]) -> list[str]:
     """What another machine lacks of what these runs are made of: plug-ins first, then data."""
     faults = dict[str, None]()
@@ -128,7 +162,7 @@ def node_faults(configurations: Sequence[RunConfig]) -> list[str]:
             parse_run(configuration.model_dump(mode="json"))
         except ConfigError as error:
             faults |= dict.fromkeys(str(error).splitlines())
-    return list(faults or data_faults(configurations))
+    return list(faults or [*data_faults(configurations)] or network_faults(configurations))
 
 
 def _benchmark(configuration: RunConfig) -> str:

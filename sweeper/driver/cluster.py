@@ -115,16 +115,18 @@ def _join(address: str) -> None:
     except (OSError, RuntimeError, ValueError, ray.exceptions.AuthenticationError) as error:
         # RuntimeError: versions that do not match.
         token = "and take the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
-        text = f"--address: a Ray cluster must answer at {address}, {token}: {error}"
+        text = (
+            f"--address, or RAY_ADDRESS: a Ray cluster must answer at {address}, {token}: {error}"
+        )
         raise SweepError(text) from error
 
 
 def _knock(address: str) -> None:
     """See whether anybody is there: Ray itself would try for a quarter of an hour."""
-    host, _, port = address.rpartition(":")
-    if address == "auto" or "://" in address:
+    if address == "auto":
         return
-    if not host or not port.isdigit():
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or int(port) >= 2**16:
         raise ValueError("it must be HOST:PORT, ray://HOST:PORT or auto")
     socket.create_connection((host, int(port)), timeout=10).close()
 

@@ -4,7 +4,10 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from types import ModuleType
 
@@ -35,6 +38,7 @@ from sweeper.driver.tidying import Tidying
 from sweeper.driver.view import View
 from sweeper.driver.watching import RayWatch, ray_doors
 from sweeper.errors import INTERRUPTED, SweepError
+from sweeper.execution import storage
 from sweeper.importing import importing
 from sweeper.ledger.live import end_live
 from sweeper.report.status import status_line
@@ -52,6 +56,7 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
     Raises:
         SweepError: before anything has started, with the faults of all.
     """
+    _refuse_faulty(sweeps, options, console)
     alone = nullcontext() if options.plan_only else only_driver(options.folder)
     with alone, cluster.left_as_found():
         every = opened_sweeps(sweeps, options)
@@ -71,6 +76,22 @@ def launch(sweeps: Sequence[Sweep], options: Options, console: Console) -> int:
 
             write(options.folder, console)
         return code
+
+
+def _refuse_faulty(sweeps: Sequence[Sweep], options: Options, console: Console) -> None:
+    """Say all that is wrong, where something is before the output folder is looked into."""
+    faults = []
+    if wrong := storage.storage_fault(str(options.folder)):
+        faults.append(f"--output: {wrong}")
+    if not faults and not any(sweep.faults for sweep in sweeps):
+        return
+    with TemporaryDirectory() as nowhere:
+        elsewhere = replace(options, folder=Path(nowhere))
+        try:
+            _all_prepared(opened_sweeps(sweeps, elsewhere), elsewhere, console)
+        except SweepError as error:
+            faults.append(str(error))
+    raise SweepError("\n".join(faults))
 
 
 def _run(

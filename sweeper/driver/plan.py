@@ -155,8 +155,10 @@ def _amount(n: float, noun: str) -> str:
 
 
 def _rerun_text(sweep: Sweep) -> Text:
-    n_orders = sweep.n_order_reruns
+    n_orders, top = sweep.n_order_reruns, sweep.select.top
     orders = f"; {n_orders} of them on unseen class orders" if n_orders else ""
+    if top > sweep.n_trials:
+        orders += f"; select.top asks for {top}, but there are {sweep.n_trials} trials"
     if not sweep.select.each:
         return Text(f"{sweep.n_reruns} reruns of the best on the test sets{orders}")
     groups, n = " and ".join(sweep.select.each), sweep.n_reruns

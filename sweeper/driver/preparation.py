@@ -140,8 +140,7 @@ def only_driver(folder: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise SweepError(
-            f"--output: {folder}: must be a folder to write to, or one that can be made, but: "
-            f"{error.strerror}."
+            f"--output: {folder}: must be a folder to write to, but: {error.strerror}."
         ) from error
     try:
         yield
@@ -222,16 +221,20 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
         SweepError: with all that was found.
     """
     uri = _tracking_uri(opened, options)
-    faults: list[str] = []
+    faults = list(opened.sweep.faults)
+    is_whole = not faults  # else neither data nor a cluster are asked for
     missing: tuple[str, ...] = ()
     configurations, share = [], Share(1, 0, 1)
     try:
         configurations = binding.check(opened.sweep)
-        missing = tuple(binding.data_faults(configurations))
+        missing = tuple(binding.data_faults(configurations)) if is_whole else ()
+        if is_whole and not missing and options.address is None:
+            faults += binding.network_faults(configurations, f"{opened.sweep.name}: run")
     except SweepError as error:
         faults.append(str(error))
     try:
-        share = _share_of(opened.sweep, options.address, [] if missing else configurations)
+        if is_whole or options.address is None:
+            share = _share_of(opened.sweep, options.address, [] if missing else configurations)
     except SweepError as error:
         faults.append(str(error))
     faults += _faults_of_places(opened, uri)
@@ -249,7 +252,7 @@ def _faults_of_places(opened: OpenedSweep, uri: str) -> Iterator[str]:
     for folder in opened.sweep.settings.warm_start:
         if not (Path(folder) / JOURNAL).exists():
             yield f"sweep.warm_start: {folder}: must be the folder of a sweep."
-    if wrong := storage.storage_fault(opened.storage):
+    if opened.sweep.settings.storage and (wrong := storage.storage_fault(opened.storage)):
         yield f"sweep.storage: {wrong}"
     if wrong := tracking.tracking_fault(uri):
         yield f"sweep.tracking_uri: {wrong}"

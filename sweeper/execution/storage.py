@@ -14,6 +14,9 @@ from pathlib import Path
 
 from pyarrow import fs
 
+from sweeper.waiting import answer_of
+
+_ANSWER_SECONDS = 20.0  # of a storage elsewhere: its own clients would try for minutes
 MEMORY = "trial.json"
 STATE = "checkpoint.pt"
 RUNS = "runs"  # what is kept of finished ones, below the storage
@@ -42,23 +45,36 @@ def storage_fault(storage: str) -> str | None:
 
     No folder is left that was not there before.
     """
+    if "://" not in storage:
+        found: str | None = _write_fault(storage)
+    else:
+        found = answer_of(lambda: _write_fault(storage), storage, _ANSWER_SECONDS)
+    if found is None:
+        must = f"{storage}: a place to write to must answer within {_ANSWER_SECONDS:g} s"
+        return f"{must}, but does not; see whether it can be reached from here, or give another."
+    return found or None
+
+
+def _write_fault(storage: str) -> str:
+    """Why nothing can be written and read there; empty if it can."""
     missing = [] if "://" in storage else _missing(Path(storage))
     try:
         name = mark(storage)
         is_same = is_marked(storage, name)
         unmark(storage, name)
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
-        return f"{storage}: must be a place to write to, but {type(error).__name__}: {error}."
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        return f"{storage}: must be a place to write to, but {why}; give another."
     finally:
         for folder in missing:
             with suppress(OSError):  # somebody uses it by now, or it could not be made
                 folder.rmdir()
-    return None if is_same else f"{storage}: must give back what was written, but did not."
+    return "" if is_same else f"{storage}: must give back what was written, but did not."
 
 
 def _missing(folder: Path) -> list[Path]:
     """The folders that have to be made for this one, the innermost first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
+    return [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
 
 
 def mark(storage: str) -> str:

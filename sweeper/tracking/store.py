@@ -4,11 +4,12 @@ import logging
 import os
 import re
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sweeper.waiting import answer_of
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -112,14 +113,13 @@ def tracking_fault(uri: str) -> str | None:
             return wrong
     import mlflow  # noqa: F401 - these seconds are not the store's
 
-    found: list[str | None] = []
-    thread = threading.Thread(target=lambda: found.append(_answer_fault(uri)), daemon=True)
-    thread.start()
     patience, advice = _ANSWER_SECONDS, _OTHER_STORE
     if _is_sqlite(uri):
         patience, advice = _LOCAL_SECONDS, _LESS_BUSY
-    thread.join(patience)
-    return found[0] if found else _must_answer(uri, f"but does not within {patience:g} s", advice)
+    found = answer_of(lambda: _answer_fault(uri), without_password(uri), patience)
+    if found is None:
+        return _must_answer(uri, f"but does not within {patience:g} s", advice)
+    return found or None
 
 
 _LESS_BUSY = "try again when this machine and its disk are less busy"
@@ -130,13 +130,14 @@ _CREDENTIALS = (
 )
 
 
-def _answer_fault(uri: str) -> str | None:
+def _answer_fault(uri: str) -> str:
+    """Why a store does not answer as it should; empty if it does."""
     try:
         with plain_errors(uri):
             _ask(uri)
     except ConnectionError as error:
         return str(error)
-    return None
+    return ""
 
 
 @contextmanager

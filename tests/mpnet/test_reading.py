@@ -230,7 +230,7 @@ def test_a_value_is_put_below_keys_and_blocks_are_made_for_it(
     ("keys", "value", "message"),
     [
         (["b", "c", "d"], "1", "b.c.d=1: 'c' must be a block, but is 1."),
-        (["b"], "[1", "b=[1: the value must be valid YAML, but got '[1'."),
+        (["b"], "[1", "b=[1: the value must be valid YAML, but got '[1' ("),
         (["b"], "{x: 1, x: 2}", "b={x: 1, x: 2}: the value must be valid YAML, but got"),
     ],
 )

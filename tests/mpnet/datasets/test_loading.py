@@ -20,6 +20,7 @@ from tests.mpnet.datasets.conftest import random_images, write_svhn
 
 EXPECTED = random_images(30, 3, 32, 32)
 IMAGES, LABELS = "svhn-train-v1-images.npy", "svhn-train-v1-labels.npy"
+SOURCES = "svhn-train-v1-sources.txt"
 
 
 def assert_equal(got: Images, expected: Images) -> None:
@@ -223,7 +224,7 @@ def test_first_uses_at_once_all_get_the_whole_set(svhn_root: Path) -> None:
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0] * 4
-    assert names(svhn_root) - {"svhn.lock"} == {IMAGES, LABELS}
+    assert names(svhn_root) - {"svhn.lock"} == {IMAGES, LABELS, SOURCES}
 
 
 def test_a_process_killed_in_mid_write_leaves_nothing_that_looks_whole(svhn_root: Path) -> None:
@@ -235,4 +236,4 @@ def test_a_process_killed_in_mid_write_leaves_nothing_that_looks_whole(svhn_root
     assert not names(svhn_root) & {IMAGES, LABELS}
     assert any(name.endswith(".tmp") for name in names(svhn_root))
     assert_equal(load("svhn", "train", svhn_root), EXPECTED)
-    assert names(svhn_root) - {"svhn.lock"} == {IMAGES, LABELS}
+    assert names(svhn_root) - {"svhn.lock"} == {IMAGES, LABELS, SOURCES}

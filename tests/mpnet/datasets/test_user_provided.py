@@ -120,6 +120,42 @@ def test_gtsrb_pickles_are_turned_from_height_width_channels(tmp_path: Path) -> 
     np.testing.assert_array_equal(got.labels, held.labels)
 
 
+def test_gtsrb_pickles_that_hold_some_training_images_apart_are_read_together(
+    tmp_path: Path,
+) -> None:
+    held = random_images(86, 32, 32, 3, n_classes=43)
+    for name, chosen in (("train", slice(60)), ("valid", slice(60, None))):
+        contents = {"features": held.images[chosen], "labels": held.labels[chosen]}
+        write_pickle(tmp_path / "gtsrb" / f"{name}.p", contents)
+    got = load("gtsrb", "train", tmp_path)
+    np.testing.assert_array_equal(got.images, held.images.transpose(0, 3, 1, 2))
+    np.testing.assert_array_equal(got.labels, held.labels)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_the_official_layout_of_gtsrb_gives_the_same_as_torchvisions(
+    part: Part, gtsrb_root: Path
+) -> None:
+    expected = load("gtsrb", part, gtsrb_root)
+    official_root = gtsrb_root / "official"
+    shutil.copytree(gtsrb_root / "gtsrb", official_root)
+    (official_root / "GTSRB" / "Final_Training").mkdir()
+    (official_root / "GTSRB" / "Training").rename(
+        official_root / "GTSRB" / "Final_Training" / "Images"
+    )
+    got = load("gtsrb", part, official_root)
+    np.testing.assert_array_equal(got.images, expected.images)
+    np.testing.assert_array_equal(got.labels, expected.labels)
+
+
+@pytest.mark.parametrize("n_left", [2, 3])
+def test_gtsrb_without_some_of_its_folders_is_refused(n_left: int, gtsrb_root: Path) -> None:
+    for folder in sorted((gtsrb_root / "gtsrb" / "GTSRB" / "Training").iterdir())[n_left:]:
+        shutil.rmtree(folder)
+    with pytest.raises(DataMissing, match=f"each of 43 classes, but has {n_left}"):
+        load("gtsrb", "train", gtsrb_root)
+
+
 # notMNIST
 
 
@@ -164,6 +200,14 @@ def test_damaged_and_blank_letters_are_left_out_with_a_warning(
     labels = np.concatenate([part.labels for part in parts])
     assert np.bincount(labels).tolist() == [11, 11] + [12] * 8
     assert "cannot be read" in caplog.text and "03.png" in caplog.text
+
+
+def test_pictures_that_are_added_to_a_folder_are_seen(notmnist_root: Path) -> None:
+    n_before = len(load("notmnist", "train", notmnist_root).labels)
+    for i in range(40):
+        pixels = np.full((28, 28), 20, dtype=np.uint8)
+        write_picture(notmnist_root / "notMNIST_small" / "A" / f"new{i:02d}.png", pixels)
+    assert len(load("notmnist", "train", notmnist_root).labels) == n_before + 36
 
 
 def test_notmnist_without_a_letter_is_refused(notmnist_root: Path) -> None:

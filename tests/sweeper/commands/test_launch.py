@@ -75,7 +75,7 @@ def test_an_output_that_cannot_be_is_named(
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     output = tmp_path / name
     assert main([str(file), "--output", str(output)]) == 2
-    text = f"--output: {output}: must be a folder to write to, or one that can be made, but: "
+    text = f"--output: {output}: must be a place to write to, but "
     assert text in capsys.readouterr().err
 
 

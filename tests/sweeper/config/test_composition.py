@@ -6,7 +6,7 @@ import pytest
 
 from mpnet.config import load_run
 from mpnet.reading import parse_yaml
-from sweeper.config.folder import Choice, load_folder
+from sweeper.config.folder import Choice, read_folder
 from sweeper.config.sweep import difference, load_sweep
 from sweeper.errors import SweepError
 
@@ -69,7 +69,7 @@ def test_a_single_run_reads_it_too(top: Path) -> None:
 
 
 def test_a_folder_of_sweeps_reads_it_too(top: Path) -> None:
-    sweeps = load_folder(top.parent, Choice())
+    sweeps = read_folder(top.parent, Choice())
     assert {sweep.name: sweep.run["method"]["name"] for sweep in sweeps} == {
         "base": "ppbi",
         "top": "ft",

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mpnet.reading import merged
-from sweeper.config.folder import Choice, load_folder
+from sweeper.config.folder import Choice, read_folder
+from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
 
 BASE = """
@@ -58,7 +59,7 @@ def test_a_block_with_another_name_replaces_the_old_one() -> None:
 
 
 def test_a_table_has_a_sweep_for_each_row_and_column(table: Path) -> None:
-    digits, two = load_folder(table, Choice())
+    digits, two = read_folder(table, Choice())
     assert [digits.name, two.name] == ["lra_snr.digits", "lra_snr.two"]
     assert digits.run["benchmark"] == {"name": "digits"}
     assert two.run["benchmark"] == {"name": "split_mnist", "n_tasks": 2}
@@ -68,14 +69,14 @@ def test_a_table_has_a_sweep_for_each_row_and_column(table: Path) -> None:
 
 def test_a_budget_and_then_the_command_line_have_the_last_word(table: Path) -> None:
     choice = Choice(["sweep.trials=2"], "short", ["*.two"])
-    (sweep,) = load_folder(table, choice)
+    (sweep,) = read_folder(table, choice)
     assert sweep.name == "lra_snr.two"
     assert sweep.run["training"]["epochs"] == 1
     assert sweep.n_trials == 2
 
 
 def test_a_folder_without_rows_has_a_sweep_for_each_file(table: Path) -> None:
-    (sweep,) = load_folder(table.parent, Choice())
+    (sweep,) = read_folder(table.parent, Choice())
     assert sweep.name == "lra"
 
 
@@ -90,7 +91,7 @@ def test_a_folder_without_rows_has_a_sweep_for_each_file(table: Path) -> None:
 )
 def test_a_choice_that_does_not_fit_is_refused(table: Path, choice: Choice, message: str) -> None:
     with pytest.raises(SweepError, match=message.replace("?", r"\?")):
-        load_folder(table, choice)
+        refuse_faulty(read_folder(table, choice))
 
 
 @pytest.mark.parametrize(
@@ -107,10 +108,29 @@ def test_a_piece_that_does_not_fit_is_named(
 ) -> None:
     (table / name).write_text(text)
     with pytest.raises(SweepError) as caught:
-        load_folder(table, Choice())
+        refuse_faulty(read_folder(table, Choice()))
     assert message in str(caught.value)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SweepError, match="must hold YAML files, or rows/ and columns/"):
-        load_folder(tmp_path, Choice())
+        read_folder(tmp_path, Choice())
+
+
+def refuse_faulty(sweeps: list[Sweep]) -> None:
+    """As a launch does it, which looks for other faults besides."""
+    raise SweepError("\n".join(fault for sweep in sweeps for fault in sweep.faults))
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    for end in ("yaml", "yml"):
+        (tmp_path / f"b.{end}").write_text("run: {}")
+    with pytest.raises(SweepError, match=r"b\.yaml and b\.yml: must have different names"):
+        read_folder(tmp_path, Choice())
+
+
+def test_a_network_that_is_no_name_is_refused(table: Path) -> None:
+    column = next((table / "columns").iterdir())
+    column.write_text("network: [mlp]")
+    (fault,) = {line for sweep in read_folder(table, Choice()) for line in sweep.faults} - {""}
+    assert f"{column}: `network` must be one of" in fault and "but got ['mlp']" in fault

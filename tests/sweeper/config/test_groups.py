@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from sweeper.config.groups import Group, are_one_apart, group_of, groups_of
-from sweeper.config.space import SearchSpace, parse_space
+from sweeper.config.space import SearchSpace
+from sweeper.config.space_reading import parse_space
 from sweeper.config.sweep import parse_sweep
 
 SPACE: dict[str, Any] = {

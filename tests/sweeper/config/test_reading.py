@@ -47,7 +47,7 @@ def test_overrides_reach_every_block_and_read_numbers_as_the_file_does(tmp_path:
         ("swep.trials=4", "swep.trials=4: must read block.key=value"),
         ("sweep=4", "sweep=4: must read block.key=value"),
         ("run.method.name.x=4", "run.method.name.x=4: 'name' must be a block, but is 'ft'."),
-        ("run.x=[", "run.x=[: the value must be valid YAML, but got '['."),
+        ("run.x=[", "run.x=[: the value must be valid YAML, but got '[' ("),
         ("sweep.trails=4", "s.yaml: sweep.trails: there is no key 'trails'; did you mean"),
         ("run.split=test", "s.yaml: run.split: a search may see validation data only"),
     ],

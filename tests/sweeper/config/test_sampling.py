@@ -6,7 +6,7 @@ import pytest
 
 from sweeper.config.sampling import chosen_sampler
 from sweeper.config.settings import SweepSettings
-from sweeper.config.space import parse_space
+from sweeper.config.space_reading import parse_space
 
 ORDERED: dict[str, Any] = {
     "x": {"log_uniform": [1e-5, 1]},

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mpnet.config import RunConfig, parse_run
-from sweeper.config.folder import Choice, load_folder
+from sweeper.config.folder import Choice, read_folder
 from sweeper.config.space import with_values
 from sweeper.config.sweep import load_sweep
 from sweeper.report.table1.heading import inequalities
@@ -55,7 +55,7 @@ def test_the_first_line_is_the_command_that_runs_it(file: Path) -> None:
 
 @pytest.mark.parametrize("budget", [None, "reduced", "short", "paper"])
 def test_the_table_has_a_sweep_for_every_cell_of_the_paper(budget: str | None) -> None:
-    sweeps = load_folder(ROOT / TABLE, Choice(budget=budget))
+    sweeps = read_folder(ROOT / TABLE, Choice(budget=budget))
     cells = []
     for sweep in sweeps:
         configuration = parse_run(with_values(sweep.run, next(iter(sweep.space.corners()))))
@@ -71,7 +71,7 @@ NETWORK = ("batch norm",)
 
 
 def test_every_corner_of_the_table_departs_only_in_what_is_ours_or_the_networks() -> None:
-    for sweep in load_folder(ROOT / TABLE, Choice()):
+    for sweep in read_folder(ROOT / TABLE, Choice()):
         for values in sweep.space.corners():
             configuration = parse_run(with_values(sweep.run, values))
             found = departures(configuration.model_dump(mode="json"))

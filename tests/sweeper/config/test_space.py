@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sweeper.config.space import Domain, SearchSpace, Values, parse_space, with_values
+from sweeper.config.space import Domain, SearchSpace, Values, with_values
+from sweeper.config.space_reading import parse_space
 
 BRANCHED = {
     "method.name": {"choice": ["lra", "ppbi", "ft"]},

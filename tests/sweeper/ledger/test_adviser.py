@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from sweeper.config.space import SearchSpace, parse_space
+from sweeper.config.space import SearchSpace
+from sweeper.config.space_reading import parse_space
 from sweeper.ledger.adviser import Adviser
 from sweeper.ledger.samplers import build_sampler, distributions
 from tests.sweeper.ledgers import finish_all, opened, outcome, start, swept

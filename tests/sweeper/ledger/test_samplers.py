@@ -8,7 +8,8 @@ import optuna
 import pytest
 
 from sweeper.config.settings import Sampler
-from sweeper.config.space import SearchSpace, Values, parse_space
+from sweeper.config.space import SearchSpace, Values
+from sweeper.config.space_reading import parse_space
 from sweeper.ledger.samplers import (
     build_sampler,
     distributions,

@@ -11,7 +11,8 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from sweeper.config.space import SearchSpace, parse_space
+from sweeper.config.space import SearchSpace
+from sweeper.config.space_reading import parse_space
 from sweeper.report.studies import (
     _distribution,
     has_top,

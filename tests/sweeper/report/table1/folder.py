@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mpnet.config import parse_run
-from sweeper.config.folder import Choice, load_folder
+from sweeper.config.folder import Choice, read_folder
 from sweeper.config.space import with_values
 from sweeper.config.sweep import Sweep
 from sweeper.report.table1.cells import SweepHistory, Table, table_of
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[4] / "search_spaces" / "table1"
 
 
 def folder_table(budget: str | None = None) -> Table:
-    sweeps = load_folder(FOLDER, Choice(budget=budget))
+    sweeps = read_folder(FOLDER, Choice(budget=budget))
     return table_of(
         [SweepHistory(sweep.name, sweep, [], [], bound_runs(sweep)) for sweep in sweeps]
     )
