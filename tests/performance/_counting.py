@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from mpnet.device_contract import META
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import build_network
 from mpnet.optimiser import Adam
 from mpnet.training import TaskTrainer, TrainingSettings, batches
-from tests.mpnet.devices import META
 from tests.performance.rivals import SHAPES, made_up_stream
 
 _N_GROUPS = 4
