@@ -113,6 +113,7 @@ def _choices() -> str:
     for block, registry in blocks.items():
         for name in registry:
             lines.append(f"  {block}.name={name}: {', '.join(options_of(registry[name]))}")
+    lines.append("  network.name=package.module:callable: a network of torch.nn; its own options")
     for family in FAMILIES:
         keys = ", ".join(options_of(FAMILIES[family])) or "no keys"
         lines.append(f"  layers (of {family} methods): {keys}")

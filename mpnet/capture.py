@@ -2,11 +2,11 @@
 
 Recorded once, a graph repeats the same operations on the same tensors. So whatever changes between
 steps must be in tensors that stay: the batch is copied to where it was when the step was recorded,
-and rates and progress are numbers on the device (`TaskTrainer`). Never run on a GPU so far.
+and rates and progress are numbers on the device (`StepNumbers`). Never run on a GPU so far.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import torch
@@ -62,6 +62,28 @@ class CudaGraph:
 def graph_for(device: torch.device, asked: CudaGraphs) -> Graph | None:
     """What records steps on a device; None where they are to be taken one operation at a time."""
     return CudaGraph() if device.type == "cuda" and asked == "auto" else None
+
+
+class StepNumbers:
+    """Numbers of every step in tensors that stay, brought up to date by one operation.
+
+    Args:
+        values: the numbers of a step.
+        n_steps: after the last one they stay as they are.
+        device: where they are wanted.
+    """
+
+    def __init__(
+        self, values: Callable[[int], Sequence[float]], n_steps: int, device: torch.device
+    ) -> None:
+        self._plan = torch.tensor([values(step) for step in range(n_steps)], device=device)
+        self._now = self._plan[0].clone()
+        self._n_steps = n_steps
+
+    def at(self, step: int) -> tuple[Tensor, ...]:
+        """The numbers, as they are from now on."""
+        self._now.copy_(self._plan[min(step, self._n_steps - 1)])
+        return self._now.unbind()
 
 
 class CapturedStep:

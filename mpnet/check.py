@@ -13,6 +13,7 @@ from rich.console import Console
 
 from mpnet import contract
 from mpnet.config import RunConfig
+from mpnet.device_contract import device_faults
 from mpnet.errors import ConfigError
 from mpnet.machine import limit_threads
 from mpnet.methods import METHODS
@@ -113,6 +114,9 @@ def _checks(plain: RunConfig, normed: RunConfig, folder: Path) -> Iterator[Check
     for t in (0, 1):
         title = f"the gradient of the penalty is autograd's in task {t + 1}"
         yield title, partial(contract.penalty_faults, plain, t)
+    for t in (0, 1):
+        title = f"in task {t + 1} a step stays on its device and asks for no value"
+        yield title, partial(device_faults, normed, t)
     for n in (1, 2, 3, 5):
         title = f"stopped after epoch {n} and resumed, it is the same run, bit for bit"
         yield title, partial(contract.resume_faults, normed, n, folder / f"resume-{n}")

@@ -15,7 +15,7 @@ from mpnet.benchmarks import BENCHMARKS, EvaluationSplit, Source, TaskStream
 from mpnet.errors import ConfigError
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS, Method
-from mpnet.networks import NETWORKS, Network, build_network
+from mpnet.networks import NETWORKS, Network, build_network, import_faults, is_import_path
 from mpnet.plugins import load_plugins
 from mpnet.reading import read_composed, set_value, shown, with_plugins
 from mpnet.registry import Registry, did_you_mean
@@ -205,6 +205,9 @@ def _bind_named(registry: Registry[Any], block: Any, where: str, faults: list[st
         )
         return {}
     name, options = _named(block)
+    if registry.kind == NETWORKS.kind and is_import_path(name):
+        faults += [f"{where}.name: {text}" for text in import_faults(name, options)]
+        return block
     if name not in registry:
         faults.append(f"{where}.name: no {registry.kind} '{name}'; {did_you_mean(name, registry)}")
         return {}

@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from mpnet.benchmarks import TaskStream
-from mpnet.capture import CapturedStep, CudaGraphs, graph_for
+from mpnet.capture import CapturedStep, CudaGraphs, StepNumbers, graph_for
 from mpnet.errors import Dead, Diverged
 from mpnet.evaluation import evaluate
 from mpnet.features import Course, course
@@ -101,8 +101,9 @@ class TaskTrainer:
         self._captured = CapturedStep(self._step_on, graph) if graph else None
         # Elsewhere than on a CPU, numbers that change from step to step are tensors that stay.
         has_numbers = device.type != "cpu" or graph is not None
-        self._numbers = [torch.zeros((), device=device) for _ in range(3 if has_numbers else 0)]
+        self._numbers = StepNumbers(self._values, self.n_steps, device) if has_numbers else None
         self._progress, self._rate = self._now()
+        self._one = torch.ones((), device=device)
         self.best_state: dict[str, Tensor] = {}
         self.curve: list[tuple[float, float]] = []  # loss and validation accuracy of each epoch
         self.seconds = 0.0  # of training, also by processes that are gone
@@ -190,13 +191,14 @@ class TaskTrainer:
 
     def _now(self) -> tuple[Progress, float | Tensor]:
         """How much of the training is done, and the learning rate in force."""
-        of_epoch, of_task = self.step % self.n_batches / self.n_batches, self.step / self.n_steps
-        share = rate_share(self.step, self.n_steps, self.settings)
-        values = (of_epoch, of_task, self.settings.learning_rate * share)
-        for number, value in zip(self._numbers, values, strict=False):
-            number.fill_(value)
-        epoch, task, rate = self._numbers or values
+        epoch, task, rate = (self._numbers.at if self._numbers else self._values)(self.step)
         return Progress(epoch, task), rate
+
+    def _values(self, step: int) -> tuple[float, float, float]:
+        """The parts of the epoch and of the task before a step, and its learning rate."""
+        share = rate_share(step, self.n_steps, self.settings)
+        of_epoch, of_task = step % self.n_batches / self.n_batches, step / self.n_steps
+        return of_epoch, of_task, self.settings.learning_rate * share
 
     def _step_on(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         return self._take_step([Group(self.t, images, labels)])
@@ -208,7 +210,7 @@ class TaskTrainer:
         # Every task checked its images and labels when it was made; here the loss is watched.
         with shared_variances(), validation(False):
             loss = batch_nll(self.course.network, batch)
-            loss.backward()
+            loss.backward(self._one)
             pull = self._pull_on_head()
             self.method.after_backward(self.t)
             self.method.add_penalty_gradient(self.t)
@@ -224,7 +226,7 @@ class TaskTrainer:
         gradients = [p.grad for p in head if p.grad is not None]
         if not gradients:  # no example of the task is in the batch
             return torch.zeros((), device=self.trained[0].device)
-        return torch.stack(torch._foreach_norm(gradients, 1)).sum()
+        return torch.cat([gradient.flatten() for gradient in gradients]).norm(1)
 
     def _is_guessing(self, reached: float) -> bool:
         """Whether the accuracy is no better than that of giving the commonest label every time."""

@@ -59,7 +59,7 @@ MPNET = [
     ["config", "features", "training", "checkpoint"],
     ["first_tasks"],
     ["continual", "results", "cost"],
-    ["analysis", "contract"],
+    ["analysis", "contract", "device_contract"],
     ["check"],
     ["__init__"],
     ["__main__"],

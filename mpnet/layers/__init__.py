@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from mpnet.errors import ConfigError
 from mpnet.registry import Registry, import_members
 
 FAMILIES: Registry[Callable[..., "LayerFamily"]] = Registry("layer family")
@@ -67,6 +68,17 @@ class LayerFamily(ABC):
     @abstractmethod
     def linear(self, in_features: int, out_features: int) -> nn.Module:
         """An affine map."""
+
+    def from_torch(self, network: nn.Module) -> nn.Module:
+        """A network of torch.nn, in layers of this family.
+
+        Raises:
+            ConfigError: there is no way to.
+        """
+        raise ConfigError(
+            f"network: one by import path must have moment or plain layers, but the method needs "
+            f"{type(self).__name__}; take a registered network or another method."
+        )
 
     def head(self, in_features: int, out_features: int) -> nn.Module:
         """The affine map that ends a network for one task."""

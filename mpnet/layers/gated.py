@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
-from mpnet.layers import FAMILIES
+from mpnet.layers import FAMILIES, LayerFamily
 from mpnet.layers.plain import PlainLayers
 
 
@@ -21,6 +21,10 @@ class GatedLayers(PlainLayers):
         self.attention: Callable[[int], Sequence[Tensor]] | None = None
         self.factors: Sequence[Tensor] = ()  # of the batch that has entered last
         self._n_gates = 0
+
+    def from_torch(self, network: nn.Module) -> nn.Module:
+        """Nobody knows where its gates would have to be."""
+        return LayerFamily.from_torch(self, network)
 
     def gate(self, n_units: int) -> list[nn.Module]:
         """The next gate."""

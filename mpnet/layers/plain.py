@@ -11,6 +11,10 @@ from mpnet.layers import FAMILIES, LayerFamily, Prediction
 class PlainLayers(LayerFamily):
     """torch.nn as it is."""
 
+    def from_torch(self, network: nn.Module) -> nn.Module:
+        """The network as it is."""
+        return network
+
     def linear(self, in_features: int, out_features: int) -> nn.Module:
         """torch.nn.Linear."""
         return nn.Linear(in_features, out_features)

@@ -66,7 +66,8 @@ class GaussianWeight(nn.Module):
             return torch.addcmul(self.mean, self.sigma, self.noise)
         if self.samples.evaluation == 0:
             return self.mean.unsqueeze(0)
-        generator = torch.Generator(self.mean.device).manual_seed(int(self.evaluation_seed))
+        device = "cpu" if self.mean.is_meta else self.mean.device  # `meta` has none, and no values
+        generator = torch.Generator(device).manual_seed(int(self.evaluation_seed))
         noise = self._noise(self.samples.evaluation, generator)
         return torch.addcmul(self.mean, self.sigma, noise)
 

@@ -23,6 +23,7 @@ from mpnet.benchmarks import Examples
 from mpnet.layers.gated import Gate, GatedLayers
 from mpnet.methods._base import METHODS, Method, NonNegative, Progress, Scales
 from mpnet.networks import Network
+from mpnet.optimiser import gradients_of
 
 _LARGEST = 6.0  # of an embedding, as the authors have it
 
@@ -78,6 +79,15 @@ class HardAttention(Method):
         free = 1 - self.mask
         n_free = free.sum().clamp_min(torch.finfo(free.dtype).tiny)
         return self.strength * (self.gates(t) * free).sum() / n_free
+
+    @torch.no_grad()
+    def add_penalty_gradient(self, t: int) -> None:
+        """Add the gradient in closed form; through a gate it is s_max sigmoid'(e)."""
+        embedding, free = self.embeddings[t], 1 - self.mask
+        n_free = free.sum().clamp_min(torch.finfo(free.dtype).tiny)
+        pull = n_free.reciprocal_() * self.strength * free * self.s_max
+        (gradient,) = gradients_of([embedding])
+        gradient += torch.ops.aten.sigmoid_backward(pull, embedding.sigmoid())
 
     def update_scales(self, t: int, learning_rate: float) -> Scales:
         """Weights between used units rest."""

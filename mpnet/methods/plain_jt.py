@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from mpnet.methods._base import METHODS, PLAIN, Method
+from mpnet.methods._base import METHODS, PLAIN
+from mpnet.methods._plain import PlainMethod
 
 
 @METHODS.register("plain_jt")
-class PlainJointTraining(Method):
+class PlainJointTraining(PlainMethod):
     """The upper bound; goes on from the last task's weights, as MP-JT does, instead of anew."""
 
-    family = "plain"
     first_task = PLAIN
 
     def training_tasks(self, t: int) -> Sequence[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
+import numpy as np
 import torch
 from annotated_types import Gt
 from torch import Tensor
@@ -10,7 +11,9 @@ from torch import Tensor
 from mpnet.benchmarks import Examples
 from mpnet.layers.sampled import Affine
 from mpnet.methods._base import METHODS, Method, NonNegative, Scales
+from mpnet.methods._quadratic import by_parameter
 from mpnet.networks import Network
+from mpnet.optimiser import gradients_of
 
 
 class Remembered(NamedTuple):
@@ -25,6 +28,20 @@ class Remembered(NamedTuple):
     def strength(self) -> Tensor:
         """How firmly each unit is held, (out,): the initial sigma over what is left of it."""
         return (self.initial_sigma / self.sigma).flatten()
+
+    @property
+    def kinks(self) -> tuple[Tensor, Tensor]:
+        """What |mean - mean^| of weights and biases is multiplied by from the second task on."""
+        ratio = self.mean / self.sigma * self.initial_sigma
+        return ratio.square(), (self.bias * self.strength).square()
+
+
+class Springs(NamedTuple):
+    """What holds weights and biases throughout a task, in their order."""
+
+    anchors: list[Tensor]
+    strengths: list[Tensor]
+    kinks: list[Tensor]
 
 
 @METHODS.register("ucl")
@@ -70,10 +87,20 @@ class UncertaintyRegularised(Method):
         self.register_buffer("anchor", anchor)
         self.register_buffer("anchor_sigma", sigma)
         self.register_buffer("initial_sigma", sigma.clone())
+        self._springs = Springs([], [], [])
 
     def trunk(self) -> list[Affine]:
         """The layers that all tasks share, from the input on."""
         return [m for m in self.network.trunk.modules() if isinstance(m, Affine)]
+
+    @torch.no_grad()
+    def begin_task(self, t: int) -> None:
+        """Work out what holds the weights throughout the task."""
+        self._springs = Springs([], [], [])
+        for old, strengths in zip(self._remembered(), self.strengths(), strict=True):
+            self._springs.anchors.extend((old.mean, old.bias))
+            self._springs.strengths.extend((strengths.expand_as(old.mean), old.strength))
+            self._springs.kinks.extend(old.kinks)
 
     def penalty(self, t: int) -> Tensor:
         """Sum over the trunk's layers."""
@@ -100,9 +127,41 @@ class UncertaintyRegularised(Method):
         squares = (strengths * shift).square().sum() + (old.strength * bias_shift).square().sum()
         if t == 0:
             return 0.5 * self.alpha * squares
-        ratio, bias_ratio = old.mean / old.sigma * old.initial_sigma, old.bias * old.strength
-        kinks = (ratio.square() * shift).abs().sum()
-        return 0.5 * squares + kinks + (bias_ratio.square() * bias_shift).abs().sum()
+        kink, bias_kink = old.kinks
+        kinks = (kink * shift).abs().sum()
+        return 0.5 * squares + kinks + (bias_kink * bias_shift).abs().sum()
+
+    @torch.no_grad()
+    def add_penalty_gradient(self, t: int) -> None:
+        """Add the gradient in closed form, rounded as autograd would round it."""
+        self._pull_means(t)
+        self._pull_sigmas()
+
+    def _pull_means(self, t: int) -> None:
+        layers, (anchors, strengths, kinks) = self.trunk(), self._springs
+        means: list[Tensor] = [p for m in layers for p in (m.weight.mean, m.bias.mean)]
+        pull = torch._foreach_sub(means, anchors)
+        steps = torch._foreach_mul(pull, kinks) if t else ()
+        torch._foreach_mul_(pull, strengths)
+        torch._foreach_mul_(pull, _product(self.strength, 1.0 if t else self.alpha))
+        torch._foreach_mul_(pull, strengths)
+        if t:
+            torch._foreach_sign_(steps)
+            torch._foreach_mul_(steps, self.strength)
+            torch._foreach_addcmul_(pull, steps, kinks)
+        torch._foreach_add_(gradients_of(means), pull)
+
+    def _pull_sigmas(self) -> None:
+        weights = [layer.weight for layer in self.trunk()]
+        rhos: list[Tensor] = [weight.rho for weight in weights]
+        sigma, old = torch.cat([w.sigma.flatten() for w in weights]), self.anchor_sigma
+        relative = sigma / old
+        factor = sigma.new_full((), _product(self.strength, self.beta))
+        pull = (factor - factor / relative.square()) * relative / old
+        pull += (factor - factor / sigma.square()) * sigma
+        parts = zip(by_parameter(pull, rhos), rhos, strict=True)
+        through = [torch.ops.aten.softplus_backward(part, rho, 1, 20) for part, rho in parts]
+        torch._foreach_add_(gradients_of(rhos), through)
 
     def update_scales(self, t: int, learning_rate: float) -> Scales:
         """The sigmas' own rate."""
@@ -138,3 +197,8 @@ class UncertaintyRegularised(Method):
 def _hold_sigmas(sigma: Tensor, old: Tensor) -> Tensor:
     var, ratio = sigma.square(), (sigma / old).square()
     return (ratio - ratio.log() + var - var.log()).sum()
+
+
+def _product(*factors: float) -> float:
+    """A product as tensors of single precision have it: rounded after every factor."""
+    return float(np.multiply.reduce(np.array(factors, dtype=np.float32)))

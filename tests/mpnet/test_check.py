@@ -8,6 +8,7 @@ import pytest
 
 from mpnet import contract, plugins
 from mpnet.check import _methods, main
+from mpnet.device_contract import device_faults
 from mpnet.errors import ConfigError
 from mpnet.methods import METHODS
 from tests.mpnet.packages import METHOD, write_module
@@ -82,6 +83,40 @@ def test_a_seed_that_does_not_decide_is_told(outside: Path) -> None:
     name = faulty(outside, *changes, ("* self.is_held ", ""))
     (fault,) = contract.seed_faults(contract.small_run(name))
     assert fault.startswith("the same seed must give the same result twice")
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("(self.trunk() - self.anchor).sum().item()", "must not ask a tensor for its value"),
+        ("bool(self.trunk().sum() > 0)", "must not ask a tensor for its value"),
+        ("self.trunk().cpu()", "must not ask a tensor for its value"),
+        ("torch.zeros(())", "must stay on the device of the network"),
+        ("self.trunk() * torch.tensor(2.0)", "must stay on the device of the network"),
+    ],
+    ids=["item", "if", "cpu", "CPU tensor", "CPU number"],
+)
+def test_a_step_that_a_gpu_would_wait_for_is_told_with_its_line(
+    does: str, words: str, outside: Path
+) -> None:
+    begin = f"def begin_batch(self, progress):\n        {does}\n\n    def "
+    name = faulty(outside, ("def penalty", f"{begin}penalty"))
+    (fault,) = device_faults(contract.small_run(name), 1)
+    assert fault.startswith("task 2: a training step") and words in fault
+    n_lines = METHOD.partition("def penalty")[0].count("\n") + 2
+    assert f"method.py:{n_lines})" in fault
+
+
+def test_an_epoch_that_waits_too_often_is_told(outside: Path) -> None:
+    own = "def penalty(self, t):\n        self.anchor.cpu() if torch.is_grad_enabled() else 0"
+    name = faulty(outside, ("def penalty(self, t):", own), ("def end_task", f"{NO_STEP}end_task"))
+    (fault,) = device_faults(contract.small_run(name), 0)
+    assert (
+        "must wait for the device once, and once for each evaluation, but waits 3 times" in fault
+    )
+
+
+NO_STEP = "def add_penalty_gradient(self, t):\n        pass\n\n    def "
 
 
 def test_a_declaration_that_is_not_true_is_told(outside: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 What a GPU has to start counts; views of tensors, which it never hears of, do not. Each operation
 is put down to the innermost function of `mpnet` that asked for it, and those of autograd to the
-step itself.
+step itself. `bare` is what a step of plain layers needs whatever the loop.
 """
 
 import sys
@@ -15,11 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from mpnet.device_contract import META
 from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import build_network
+from mpnet.optimiser import Adam
 from mpnet.training import TaskTrainer, TrainingSettings, batches
-from tests.mpnet.devices import META
 from tests.performance.rivals import SHAPES, made_up_stream
 
 _N_GROUPS = 4
@@ -72,6 +73,22 @@ def counted_step(name: str, network: str) -> Counter[str]:
     return counting.places
 
 
+def bare_step(network: str) -> Counter[str]:
+    """What no loop can do without: forward, cross-entropy, backward and Adam, on plain layers."""
+    stream = made_up_stream(SHAPES[network]).to(META)
+    with META:
+        layers = FAMILIES["plain"]()
+        model = build_network(network, layers, stream.input_shape, stream.n_classes)
+        images, labels = torch.zeros(8, *stream.input_shape), torch.zeros(8, dtype=torch.long)
+        rate = torch.zeros(())
+    trunk, head = model.trunk_parameters(), model.head_parameters(1)
+    optimiser = Adam([*trunk, *head])
+    with Counting() as counting:
+        layers.nll(model(images, 1), labels).backward()
+        optimiser.step(rate)
+    return counting.places
+
+
 def report(network: str, names: Sequence[str]) -> dict[str, int]:
     """A table for people; gives the figures."""
     table = Table(title=f"{network}: operations of one training step of the second task")
@@ -79,8 +96,8 @@ def report(network: str, names: Sequence[str]) -> dict[str, int]:
     table.add_column("operations", justify="right")
     table.add_column("most of them in", overflow="fold")
     figures = {}
-    for name in names:
-        places = counted_step(name, network)
+    for name in ("bare", *names):
+        places = bare_step(network) if name == "bare" else counted_step(name, network)
         figures[name] = places.total()
         largest = (f"{place} {n}" for place, n in places.most_common(_N_GROUPS))
         table.add_row(name, str(figures[name]), ", ".join(largest))

@@ -12,6 +12,7 @@ from mpnet.layers import FAMILIES, LayerFamily, Posterior, Prediction
 from mpnet.layers.moment.activation import GaussianReLU, ReLU
 from mpnet.layers.moment.batchnorm import BatchNorm1d, BatchNorm2d
 from mpnet.layers.moment.conv import Conv2d
+from mpnet.layers.moment.convert import from_torch
 from mpnet.layers.moment.dropout import Dropout
 from mpnet.layers.moment.likelihood import ExpectedSoftmax, Gaussian, Likelihood, TightSoftmax
 from mpnet.layers.moment.linear import Linear
@@ -66,6 +67,14 @@ class MomentLayers(LayerFamily):
         }
         self.likelihood: Likelihood = _one_of("likelihood", likelihood, likelihoods)
         self._softmax = Softmax()
+
+    def from_torch(self, network: nn.Module) -> nn.Module:
+        """Its moment twin, with the rules of `convert.py`."""
+        if self._relu is not ReLU:
+            raise ConfigError(
+                "layers.relu: must be taylor for a network by import path, but got gaussian."
+            )
+        return from_torch(network, rho=self.rho)
 
     def linear(self, in_features: int, out_features: int) -> nn.Module:
         """Gaussian affine map."""

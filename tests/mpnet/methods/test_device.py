@@ -1,9 +1,9 @@
 """What every registered method must do on a device that is not the CPU; shown without one."""
 
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 import torch
@@ -13,37 +13,23 @@ from mpnet.benchmarks import TaskStream
 from mpnet.checkpoint import Checkpoints
 from mpnet.config import RunConfig, parse_run
 from mpnet.continual import run
+from mpnet.device_contract import META, MixedDevices, OnDevice, Waits
 from mpnet.evaluation import evaluate
 from mpnet.layers.sampled import gaussian_weights
 from mpnet.methods import METHODS, Method, Progress
 from mpnet.methods.ft import FineTuning
 from mpnet.training import EpochReport, TaskTrainer, batches
 from tests.mpnet.conftest import digits_run
-from tests.mpnet.devices import META, MixedDevices, OnDevice, Waits, made_up_stream
+from tests.mpnet.devices import made_up_stream
 
 NETWORKS = {"mlp": ({"hidden": [4, 3]}, (3, 8, 8)), "alexnet": ({}, (3, 20, 20))}
 every_method = pytest.mark.parametrize("name", list(METHODS))
-every_network = pytest.mark.parametrize("network", list(NETWORKS))
 every_norm = pytest.mark.parametrize(
     ("network", "batch_norm"),
-    [
-        *(("mlp", norm) for norm in (False, True, "frozen", "per_task")),
-        *(("alexnet", norm) for norm in (False, True)),
-    ],
+    list(product(NETWORKS, (False, True, "frozen", "per_task"))),
 )
 TRAINING = {"epochs": 2, "batch_size": 5, "warmup_steps": 2}
 both_tasks = pytest.mark.parametrize("t", [0, 1])
-
-
-@pytest.fixture(autouse=True)
-def _generators(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The device without values has no generator of its own; it draws nothing anyway."""
-
-    class OnCpu(torch.Generator):
-        def __new__(cls, device: object = "cpu") -> Self:
-            return super().__new__(cls)
-
-    monkeypatch.setattr(torch, "Generator", OnCpu)
 
 
 def _trainer(
@@ -112,19 +98,20 @@ def test_options_that_change_a_step_stay_on_the_device_too(variance: str, likeli
 
 @every_method
 @every_norm
+@both_tasks
 def test_an_epoch_waits_for_the_device_once_and_once_for_each_evaluation(
-    name: str, network: str, batch_norm: object
+    name: str, network: str, batch_norm: object, t: int
 ) -> None:
-    trainer = _trainer(name, network, batch_norm, t=1)
+    trainer = _trainer(name, network, batch_norm, t)
     with Waits() as watch:
         trainer.train_epoch(torch.Generator().manual_seed(0))
     assert watch.n_waits == 1 + len(trainer.tasks)
 
 
 @every_method
-@every_network
+@pytest.mark.parametrize("network", list(NETWORKS))
 def test_an_evaluation_waits_for_the_device_once(name: str, network: str) -> None:
-    trainer = _trainer(name, network, True)
+    trainer = _trainer(name, network, "per_task")
     task = trainer.stream[0]
     with Waits() as watch:
         evaluate(trainer.method.network, task, task.evaluation, 0)
