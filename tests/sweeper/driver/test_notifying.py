@@ -151,10 +151,10 @@ def test_a_ledger_that_cannot_be_read_is_a_line_too(tmp_path: Path, server: Hook
 # Real sweeps
 
 
-def _with_notify(command: Command, **notify: Any) -> None:
-    blocks = json.loads(command.file.read_text())
+def _let_tell(sweep: Command, **notify: Any) -> None:
+    blocks = json.loads(sweep.file.read_text())
     blocks["sweep"]["notify"] = notify
-    command.file.write_text(json.dumps(blocks))
+    sweep.file.write_text(json.dumps(blocks))
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_sweep_tells_its_end_and_keeps_no_secret(
     headers = {"Authorization": "Bearer ${MY_KEY}"}
     command = Command(tmp_path, "run.epochs=1")
     url = f"{server.uri}/${{MY_KEY}}"
-    _with_notify(command, url=url, headers=headers, command=program(tmp_path, "sys.exit(3)"))
+    _let_tell(command, url=url, headers=headers, command=program(tmp_path, "sys.exit(3)"))
     printed = command.run()
     assert printed.count("sweep.notify") == 1, printed
     assert "must end with 0, but ended with 3." in printed
@@ -188,16 +188,25 @@ def test_a_sweep_tells_its_end_and_keeps_no_secret(
 
 
 @pytest.mark.slow
-def test_a_sweep_tells_that_it_was_stopped_and_then_that_it_came_to_nothing(
-    tmp_path: Path, server: Hook
-) -> None:
-    command = Command(tmp_path, "run.epochs=100", "select.at_least=9")
-    _with_notify(command, url=server.uri)
+def test_a_sweep_tells_that_it_was_stopped(tmp_path: Path, server: Hook) -> None:
+    command = Command(tmp_path, "run.epochs=100")
+    _let_tell(command, url=server.uri)
     process = command.start()
     command.wait_for(lambda: command.has_begun(0))
     process.send_signal(signal.SIGTERM)
     printed, _ = process.communicate(timeout=300)
     assert process.returncode == 130, printed
-    assert [(one["event"], one["state"]) for one in server.told] == [("end", "stopped")]
-    command.run("--resume", code=1)
-    assert [(one["event"], one["state"]) for one in server.told[1:]] == [("failure", "failed")]
+    (told,) = server.told
+    assert (told["event"], told["state"]) == ("end", "stopped")
+    assert told["resume"] in printed
+
+
+@pytest.mark.slow
+def test_a_sweep_tells_why_it_came_to_nothing(tmp_path: Path, server: Hook) -> None:
+    command = Command(tmp_path, "run.training.learning_rate=1e30")
+    _let_tell(command, url=server.uri)
+    command.run(code=1)
+    (told,) = server.told
+    assert (told["event"], told["state"]) == ("failure", "failed")
+    assert "the loss must stay finite" in told["reason"]
+    assert told["trials"] == {"planned": 3, "failed": 3} and told["best"] is None
