@@ -35,6 +35,7 @@ def close(active: ActiveSweep) -> Closed:
     tags = {"sweeper.status": "finished"}
     tracking.close_sweep(active.tracking, "FINISHED", _headline(facts), tags, report.files)
     ledger.places = places = places_of(active.prepared, active.tracking)
+    active.is_closed = True
     if n_undelivered := tracking.deliver_outbox(active.tracking):
         outbox = active.prepared.opened.outbox
         waiting = counted(n_undelivered, "record")

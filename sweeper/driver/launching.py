@@ -173,9 +173,10 @@ class _Launch:
             devices = self._devices()
             queue = SweepQueue(self.actives, devices, view, self._on_over, notifier.silent)
             cut_off = partial(self._cut_off, queue, view)
-            with Desk(queue, view.progress, self._again).open(), watch.watching(cut_off):
-                dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
-            self.clerk.shutdown()
+            with Desk(queue, view.progress, self._again).open():
+                with watch.watching(cut_off):
+                    dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
+                self.clerk.shutdown()  # others see meanwhile that reports are being written
         return self._told(queue)
 
     def _cut_off(self, queue: SweepQueue, view: View, text: str, is_over: Event) -> None:
