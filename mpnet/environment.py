@@ -18,7 +18,7 @@ def environment() -> dict[str, str]:
         "commit": _commit(),
         "python": sys.version.split()[0],
         **{package: version(package) for package in PACKAGES},
-        "machine": f"{platform.platform()}, {os.cpu_count()} CPUs",
+        "machine": f"{platform.platform()}, CPUs: {os.cpu_count()}",
     }
 
 

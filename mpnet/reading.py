@@ -93,17 +93,25 @@ def read_yaml(path: Path) -> Any:
         return parse_yaml(path.read_text())
     except (OSError, ValueError) as error:  # a name with a null byte in it
         why = getattr(error, "strerror", None) or "it is not text"
-        hint = "" if os.path.exists(path) else _alike(path)
+        hint = "" if os.path.exists(path) else alike(path)
         raise ConfigError(f"{path}: a readable file must be there, but: {why}.{hint}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: valid YAML must be there, but {error}.") from error
 
 
-def _alike(path: Path) -> str:
-    """The file that may have been meant."""
-    there = {found.name: found for found in path.parent.glob("*.yaml")}
-    names = difflib.get_close_matches(path.name, there, n=1) or [f"{path.name}.yaml"]
-    return f" Did you mean {there[names[0]]}?" if names[0] in there else ""
+def alike(path: Path) -> str:
+    """A question with the path that may have been meant, part by part; empty if none is near."""
+    found = Path(path.anchor)
+    for part in path.parts[len(found.parts) :]:
+        if not (found / part).exists():
+            there = [one.name for one in found.iterdir()] if found.is_dir() else []
+            file = [name for name in there if name == f"{part}.yaml"]
+            near = file or difflib.get_close_matches(part, there, n=1)
+            if not near:
+                return ""
+            part = near[0]
+        found /= part
+    return f" Did you mean {found}?"
 
 
 def read_composed(path: Path, read_before: Sequence[Path] = ()) -> Any:

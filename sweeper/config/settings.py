@@ -1,9 +1,10 @@
 """How to search, and what is rerun on the test sets: the blocks `sweep` and `select` of a file."""
 
 import os
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from mpnet.reading import shown
@@ -11,6 +12,7 @@ from mpnet.registry import did_you_mean
 from sweeper.config.space import Values
 
 Metric = Literal["acc", "bwt"]
+Event = Literal["end", "failure", "silence"]
 Sampler = Literal["grid", "random", "tpe", "cmaes", "nsga2", "gp"]
 Amount = Annotated[float, Ge(0)] | Literal["auto"]
 Count = Annotated[int, Ge(1), Le(1_000_000)]
@@ -31,6 +33,22 @@ class Resources(_Block):
 
     cpu: Amount = "auto"
     gpu: Amount = "auto"
+
+
+class Notify(_Block):
+    """Who is told how a sweep goes, as JSON; each is told where both are there.
+
+    Args:
+        command: the words of a program, which is told on its standard input.
+        url: of a webhook, which is told by POST; `${NAME}` is that variable of the environment.
+        headers: of this request, with `${NAME}` likewise.
+        events: of which it is told.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    headers: Mapping[str, str] = {}
+    events: Annotated[tuple[Event, ...], MinLen(1)] = ("end", "failure", "silence")
 
 
 class SweepSettings(_Block):
@@ -59,6 +77,7 @@ class SweepSettings(_Block):
             sets, "all", or "none".
         storage: folder or URI for checkpoints that all nodes see; by default the output folder.
         tracking_uri: of MLflow; by default MLFLOW_TRACKING_URI, or a file in the output folder.
+        notify: who is told of the end, of a failure, or that nothing moves; None for nobody.
         first: points to try before the sampler's own.
         warm_start: folders of earlier sweeps whose trials the sampler is told.
     """
@@ -83,6 +102,7 @@ class SweepSettings(_Block):
     keep_runs: Literal["none", "test", "all"] = "test"
     storage: Folder | None = None
     tracking_uri: str | None = None
+    notify: Notify | None = None
     first: tuple[Values, ...] = ()
     warm_start: tuple[Folder, ...] = ()
 
@@ -107,6 +127,9 @@ class SelectSettings(_Block):
     class_orders: Annotated[FewRuns, Ge(0)] = 0
 
 
+_INNER: Mapping[str, type[_Block]] = {"resources": Resources, "notify": Notify}
+
+
 def bind_block(kind: type[Kind], raw: object, where: str, faults: list[str]) -> Kind:
     """The block; where something is wrong, the rest of it, so that the rest is checked too."""
     try:
@@ -122,9 +145,10 @@ def _explained(error: ValidationError, kind: type[_Block], where: str) -> list[s
     lines: dict[str, str] = {}
     for fault in error.errors():
         place = fault["loc"]
-        keys = place[:2] if place[:1] == ("resources",) else place[:1]  # then come kinds of types
+        inner = _INNER.get(str(place[0])) if place else None
+        keys = place[: 2 if inner else 1]  # then come kinds of types
         at = ".".join([where, *(key for key in keys if isinstance(key, str))])
-        known = Resources.model_fields if len(keys) > 1 else kind.model_fields
+        known = (inner if inner and len(keys) > 1 else kind).model_fields
         must = (fault["msg"][0].lower() + fault["msg"][1:]).replace("tuple", "list")
         if fault["type"] == "extra_forbidden":
             lines[at] = f"{at}: there is no key '{keys[-1]}'; {did_you_mean(str(keys[-1]), known)}"

@@ -1,7 +1,8 @@
 """A sweep: what runs, over which space, how, and what is rerun on the test sets."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sweeper.config.sampling import ChosenSampler, chosen_sampler
 from sweeper.config.settings import (
     DEFAULT_TRIALS,
     Metric,
+    Notify,
     SelectSettings,
     SweepSettings,
     bind_block,
@@ -164,6 +166,8 @@ def bound_sweep(
     select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
     _check_bound(settings, select, where, found)
+    if settings.notify:
+        found += [f"{where}: sweep.notify{fault}" for fault in _notify_faults(settings.notify)]
     _check_each(space, raw_space, select.each, f"{where}: select.each", found)
     return Sweep(name, run, space, settings, select, blocks, tuple(found))
 
@@ -180,7 +184,7 @@ def difference(old: Sweep, new: Sweep) -> str:
 
 _FREE = (  # none of them changes what a trial comes to
     *("trials", "hours", "patience", "concurrency", "resources", "retries", "silent_minutes"),
-    *("share_tasks", "keep_tasks", "keep_runs"),
+    *("share_tasks", "keep_tasks", "keep_runs", "notify"),
 )
 
 
@@ -227,6 +231,19 @@ def _check_bound(
                 f"{where}: sweep.scheduler: bound needs {block}.objective to be acc, but got "
                 f"{got}; use another scheduler, or none."
             )
+
+
+def _notify_faults(notify: Notify) -> Iterator[str]:
+    """What must hold of it wherever it runs; values are not shown, since they may be secrets."""
+    if not (notify.command or notify.url):
+        yield ": must have a command or a url."
+    if notify.url and not re.match(r"https?://|\$\{", notify.url):
+        yield ".url: must begin with http:// or https://."
+    if notify.url and re.search(r"//[^/]*@", notify.url):
+        yield ".url: must come without user and password; send a header with ${NAME} instead."
+    for name, value in notify.headers.items():
+        if re.search("auth|cookie|key|password|secret|token", name, re.I) and "${" not in value:
+            yield f".headers.{name}: must come from the environment, such as ${{MY_TOKEN}}."
 
 
 def _check_each(

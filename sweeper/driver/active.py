@@ -56,6 +56,7 @@ class ActiveSweep:
         self.stage: SearchStage | RerunStage | None = None
         self.tracking: Tracking | None = None
         self.is_open = self.is_over = self.has_reruns = False
+        self.is_closed = False  # its report is written
         self.deadline = float("inf")
         self.bounding: Bounding | None = None  # where the scheduler is one
         self.chosen: dict[int, TrialRecord] = {}

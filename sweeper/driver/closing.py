@@ -9,6 +9,7 @@ from sweeper.driver.active import ActiveSweep
 from sweeper.driver.places import places_of
 from sweeper.results.facts import Facts
 from sweeper.results.tested import OrderTested, Tested
+from sweeper.results.texts import counted
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,11 @@ def close(active: ActiveSweep) -> Closed:
     tags = {"sweeper.status": "finished"}
     tracking.close_sweep(active.tracking, "FINISHED", _headline(facts), tags, report.files)
     ledger.places = places = places_of(active.prepared, active.tracking)
+    active.is_closed = True
     if n_undelivered := tracking.deliver_outbox(active.tracking):
         outbox = active.prepared.opened.outbox
-        text = f"{n_undelivered} records wait for MLflow in {outbox}: --resume sends them"
+        waiting = counted(n_undelivered, "record")
+        text = f"MLflow has yet to get {waiting}, kept in {outbox}: --resume sends them"
         return Closed(facts, [*places, text])
     return Closed(facts, places)
 

@@ -13,6 +13,7 @@ import ray
 from sweeper.config.settings import Resources
 from sweeper.driver.stopping import signals_kept
 from sweeper.errors import SweepError
+from sweeper.results.texts import counted
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ def _start_here(say: Callable[[str], None]) -> None:
             return
         except Exception as error:  # a bare one, where one of its processes is late
             why = f"({str(error).strip().partition('. ')[0]})"
-            busy = f"the load is {os.getloadavg()[0]:.0f} on {os.cpu_count()} CPUs"
+            busy = f"the load is {os.getloadavg()[0]:.0f} on {counted(os.cpu_count() or 1, 'CPU')}"
             if not n_left:
                 text = f"Ray must start on this machine, but did not in {_ATTEMPTS} attempts"
                 raise SweepError(f"{text} {why}; {busy}: try again when there is less.") from error
@@ -186,12 +187,17 @@ def share(
     cpu = _auto_cpu(gpu, machine) if asked.cpu == "auto" else asked.cpu
     fits = sum(_n_fitting(cpu, gpu, *node) for node in machine)
     if fits == 0:
-        have = "; ".join(f"{cpus:g} CPUs and {gpus:g} GPUs" for cpus, gpus in machine)
+        have = "; ".join(amounts(*node) for node in machine)
         raise SweepError(
-            f"sweep.resources: one node must have {cpu:g} CPUs and {gpu:g} GPUs free, but there "
-            f"is {have}; ask for less, or `auto`."
+            f"sweep.resources: one node must have {amounts(cpu, gpu)} free, but there is {have}; "
+            "ask for less, or `auto`."
         )
     return Share(cpu, gpu, min(fits, concurrency or fits))
+
+
+def amounts(cpus: float, gpus: float) -> str:
+    """What a trial gets, or a node has, in words."""
+    return f"{counted(cpus, 'CPU')} and {counted(gpus, 'GPU')}"
 
 
 def _auto_cpu(gpu: float, machine: list[tuple[float, float]]) -> float:

@@ -102,7 +102,7 @@ class Desk:
 
     def _say(self, sweep: ActiveSweep) -> None:
         """Write what has changed, or that nothing has, but that somebody is there."""
-        if sweep.is_over:
+        if sweep.is_closed:
             end_live(sweep.prepared.opened.folder)
             return
         live = self._live(sweep)

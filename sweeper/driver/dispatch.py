@@ -135,9 +135,13 @@ class _Answers(_NotPickled, tune.Callback):
         text = f"no sign of life for {minutes:g} minutes (sweep.silent_minutes)"
         actor = trial.temporary_state.ray_actor
         if actor is None:
-            self._queue.say(_assignment(trial), f"{text}; Ray has no worker for it: `ray status`")
+            self._queue.silent(
+                _assignment(trial), f"{text}; Ray has no worker for it: `ray status`"
+            )
             return
-        self._queue.say(_assignment(trial), f"{text}, though Ray says {trial.status}; it is ended")
+        self._queue.silent(
+            _assignment(trial), f"{text}, though Ray says {trial.status}; it is ended"
+        )
         self._silent[trial.trial_id] = text
         ray.kill(actor)
 

@@ -20,6 +20,7 @@ from sweeper.driver import cluster
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.closing import Closed, close, interrupt
 from sweeper.driver.desk import Desk
+from sweeper.driver.notifying import Notifier
 from sweeper.driver.places import places_of, places_of_all
 from sweeper.driver.plan import Plan, most_at_once, plan_of, plan_table, queue_table
 from sweeper.driver.preparation import (
@@ -169,20 +170,34 @@ class _Launch:
         self.clerk = ThreadPoolExecutor(1)  # writes reports while others still search
         self.closing: dict[int, Future[Closed]] = {}
         self.claims = Claims()
+        self.actives = [self._active(place, part) for place, part in enumerate(prepared)]
+        self.tidying = Tidying(self.actives)
+        self.notifier = Notifier(self._again, self._say)
 
     def run(self, n_done: int) -> int:
+        """Run, and let those know who want to; gives the exit code."""
+        try:
+            return self._ran(n_done)
+        except Exception as error:
+            for active in self.actives:
+                self.notifier.ended(active, "failed", str(error))
+            raise
+        finally:
+            self.notifier.wait()
+
+    def _ran(self, n_done: int) -> int:
         """Plan while Ray starts, run, wait for the reports; gives the exit code."""
         dispatch, trial, plans = self._started(n_done)
-        actives = [self._active(place, part) for place, part in enumerate(self.prepared)]
-        self.tidying = Tidying(actives)
-        self._show_places(actives)
-        watch = RayWatch(ray_doors())
-        with View(self.console, actives, [max(p.seconds, 1e-3) for p in plans]) as view:
-            queue = SweepQueue(actives, self._devices(), view, self._on_over)
+        self._show_places()
+        watch, notifier = RayWatch(ray_doors()), self.notifier
+        with View(self.console, self.actives, [max(p.seconds, 1e-3) for p in plans]) as view:
+            devices = self._devices()
+            queue = SweepQueue(self.actives, devices, view, self._on_over, notifier.silent)
             cut_off = partial(self._cut_off, queue, view)
-            with Desk(queue, view.progress, self._again).open(), watch.watching(cut_off):
-                dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
-            self.clerk.shutdown()
+            with Desk(queue, view.progress, self._again).open():
+                with watch.watching(cut_off):
+                    dispatch.run_queue(queue, trial.run_trial, self._n_devices(), watch)
+                self.clerk.shutdown()  # others see meanwhile that reports are being written
         return self._told(queue)
 
     def _cut_off(self, queue: SweepQueue, view: View, text: str, is_over: Event) -> None:
@@ -192,7 +207,9 @@ class _Launch:
             view.__exit__()
             for opened in (sweep.prepared.opened for sweep in queue.sweeps if sweep.is_open):
                 end_live(opened.folder)
-            os._exit(self._told(queue))
+            code = self._told(queue)
+            self.notifier.wait()
+            os._exit(code)
 
     def _started(self, n_done: int) -> tuple[ModuleType, ModuleType, list[Plan]]:
         """Start Ray, measure a few steps and import Tune and MLflow, all side by side."""
@@ -214,14 +231,15 @@ class _Launch:
             self.claims,
         )
 
-    def _show_places(self, actives: Sequence[ActiveSweep]) -> None:
+    def _show_places(self) -> None:
         """Say where to look before the first trial; of a queue, at all of it."""
         if self.is_queue:
             lines = places_of_all(self.options.folder, self.prepared)
         else:
-            actives[0].open()
-            assert actives[0].tracking is not None
-            lines = places_of(self.prepared[0], actives[0].tracking)
+            only = self.actives[0]
+            only.open()
+            assert only.tracking is not None
+            lines = places_of(self.prepared[0], only.tracking)
         print_lines(self.console, lines)
 
     def _say(self, text: str) -> None:
@@ -252,6 +270,9 @@ class _Launch:
         if self.is_queue:
             warnings = protection_warnings(closed.facts.best_protected)
             print_lines(self.console, [headline(closed.facts), *warnings])
+        failures = closed.facts.failures if active.code else ()
+        why = failures[0].reason if failures else ""
+        self.notifier.ended(active, "failed" if active.code else "finished", why)
         return closed
 
     # What came of it
@@ -260,8 +281,9 @@ class _Launch:
         """Say what came of all sweeps; gives the exit code."""
         if len(queue.refused) == len(queue.sweeps):
             raise SweepError("\n".join(dict.fromkeys(map(str, queue.refused.values()))))
-        for error in queue.refused.values():
+        for place, error in queue.refused.items():
             self._say(str(error))
+            self.notifier.ended(queue.sweeps[place], "failed", str(error))
         for place in sorted(self.closing):
             closed = self.closing[place].result()
             if not self.is_queue:
@@ -272,6 +294,7 @@ class _Launch:
         unfinished = [s for s in queue.sweeps if not s.is_over and s.place not in queue.refused]
         for active in unfinished:
             interrupt(active)
+            self.notifier.ended(active, "failed" if queue.halted else "stopped", queue.halted)
         if unfinished:
             self._say_how_to_go_on(unfinished, queue.halted)
             return INTERRUPTED

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sweeper.config.sweep import Sweep
 from sweeper.driver import binding
+from sweeper.driver.cluster import amounts
 from sweeper.driver.preparation import PreparedSweep
 from sweeper.driver.sharing import Saving, expected_saving
 from sweeper.results.ranking import finished
@@ -128,8 +129,7 @@ def plan_table(plan: Plan) -> Table:
     seeds = f", each with {repeats} seeds" if repeats > 1 else ""
     why = f" ({sweep.sampler.reason})" if sweep.sampler.reason else ""
     why_so_many = f" ({share.reason})" if share.reason else ""
-    amounts = f"{_amount(share.cpu, 'CPU')} and {_amount(share.gpu, 'GPU')}"
-    given = f"{amounts}{why_so_many}, on {plan.where}"
+    given = f"{amounts(share.cpu, share.gpu)}{why_so_many}, on {plan.where}"
     by = f"{sweep.n_trials} by {sweep.sampler.name}{why}"
     table.add_row("trials", Text(f"{by}{begun}{seeds}, on validation data"))
     if plan.saving:
@@ -150,19 +150,15 @@ def _from_now(seconds: float) -> str:
     return "unknown without the data" if isnan(seconds) else f"{duration(seconds)} from now"
 
 
-def _amount(n: float, noun: str) -> str:
-    return f"{n:g} {noun}" if n == 1 else f"{n:g} {noun}s"
-
-
 def _rerun_text(sweep: Sweep) -> Text:
     n_orders, top = sweep.n_order_reruns, sweep.select.top
     orders = f"; {n_orders} of them on unseen class orders" if n_orders else ""
     if top > sweep.n_trials:
         orders += f"; select.top asks for {top}, but there are {sweep.n_trials} trials"
     if not sweep.select.each:
-        return Text(f"{sweep.n_reruns} reruns of the best on the test sets{orders}")
-    groups, n = " and ".join(sweep.select.each), sweep.n_reruns
-    return Text(f"at most {n} reruns on the test sets, of the best of each {groups}{orders}")
+        return Text(f"{counted(sweep.n_reruns, 'rerun')} of the best on the test sets{orders}")
+    groups, n = " and ".join(sweep.select.each), counted(sweep.n_reruns, "rerun")
+    return Text(f"at most {n} on the test sets, of the best of each {groups}{orders}")
 
 
 def queue_table(plans: Mapping[str, Plan], n_done: int) -> Group:
@@ -189,15 +185,17 @@ def _queue_lines(plans: Mapping[str, Plan], n_done: int) -> list[RenderableType]
     missing = dict.fromkeys(text for plan in every for text in plan.prepared.missing)
     total = sum(plan.device_seconds for plan in every)
     n_devices = max(plan.prepared.share.at_once for plan in every)
-    trials, reruns = sum(p.left for p in every), sum(p.sweep.n_reruns for p in every)
+    trials = counted(sum(p.left for p in every), "trial")
+    reruns = counted(sum(p.sweep.n_reruns for p in every), "rerun")
     done = f", {n_done} more are done" if n_done else ""
-    text = f"{counted(len(every), 'sweep')}{done}: {trials} trials, {reruns} reruns"
+    text = f"{counted(len(every), 'sweep')}{done}: {trials}, {reruns}"
     learning = [plan.at_once for plan in every if plan.at_once < plan.prepared.share.at_once]
     in_all = "" if isnan(total) else f", {duration(total)} in all"
     lines = [*missing, f"{text}{in_all}; expected {_from_now(total / n_devices)}"]
     if learning:
+        most = counted(max(learning), "trial")
         lines.append(
-            f"One queue on {counted(n_devices, 'device')}; at most {max(learning)} trials at once "
-            "of a sweep whose sampler learns (sweep.concurrency sets another number)"
+            f"One queue on {counted(n_devices, 'device')}; at most {most} at once of a sweep "
+            "whose sampler learns (sweep.concurrency sets another number)"
         )
     return [Text(line) for line in lines]

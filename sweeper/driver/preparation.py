@@ -13,6 +13,7 @@ from sweeper import tracking
 from sweeper.config.sweep import Sweep, difference
 from sweeper.driver import binding, cluster, nodes
 from sweeper.driver.cluster import Share
+from sweeper.driver.messengers import notify_faults
 from sweeper.errors import SweepError
 from sweeper.execution import storage
 from sweeper.ledger import JOURNAL, Ledger, key_of_rerun
@@ -240,6 +241,7 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     faults += _faults_of_places(opened, uri)
     if not options.plan_only:
         faults += missing
+        faults += notify_faults(opened.sweep.settings.notify)
     if options.address is not None and not (faults or missing):
         places = {"sweep.storage": opened.storage, "--output": str(opened.folder)}
         faults += nodes.faults(nodes.Needs(places, uri, configurations))

@@ -37,6 +37,7 @@ class SweepQueue:
         devices: CPUs and GPUs in all; None where nodes may join, and Ray keeps the books.
         listener: is told what happens.
         on_over: is told of each sweep that has nothing left to do.
+        on_silence: is told of each sweep in which something has not moved for long, and what.
     """
 
     def __init__(
@@ -45,9 +46,10 @@ class SweepQueue:
         devices: tuple[float, float] | None,
         listener: Listener,
         on_over: Callable[[ActiveSweep], None],
+        on_silence: Callable[[ActiveSweep, str], None] = lambda sweep, text: None,
     ) -> None:
         self.sweeps, self.devices = tuple(sweeps), devices
-        self.listener, self.on_over = listener, on_over
+        self.listener, self.on_over, self.on_silence = listener, on_over, on_silence
         self.halted = ""  # why nothing more is to start, if so
         self.is_cut_off = False  # from Ray, so that nothing of it is to be waited for
         self.is_paused = False  # somebody wants that nothing more starts for a while
@@ -100,10 +102,11 @@ class SweepQueue:
         """How its sweep searches."""
         return self.sweeps[assignment.sweep].sweep.settings
 
-    def say(self, assignment: AnyAssignment, text: str) -> None:
-        """Tell a person something about it."""
+    def silent(self, assignment: AnyAssignment, text: str) -> None:
+        """Nobody has heard of it for long: tell a person."""
         sweep = self.sweeps[assignment.sweep]
         sweep.say(f"{sweep.sweep.name}: {assignment.name}: {text}.")
+        self.on_silence(sweep, f"{assignment.name}: {text}")
 
     def started(self, assignment: AnyAssignment) -> None:
         """A worker has it."""

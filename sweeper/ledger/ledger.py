@@ -14,7 +14,7 @@ import optuna
 from optuna.storages import JournalStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from mpnet.reading import parse_yaml
+from mpnet.reading import alike, parse_yaml
 from sweeper.config.space import SearchSpace
 from sweeper.config.sweep import Sweep, parse_sweep
 from sweeper.errors import SweepError
@@ -204,7 +204,8 @@ def open_ledger(folder: Path) -> Ledger:
         ledger = Ledger(folder)
         if ledger.has_begun:
             return ledger
-    raise SweepError(f"{folder}: must be the folder of a sweep, but none has begun there.")
+    hint = "" if folder.exists() else alike(folder)
+    raise SweepError(f"{folder}: must be the folder of a sweep, but none has begun there.{hint}")
 
 
 def _tell_earlier(study: optuna.Study, space: SearchSpace, earlier: Ledger) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sweeper.report import studies
+from sweeper.report import coordinates, studies
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
 from sweeper.report.table1.paper import cells_of
 from sweeper.results.facts import Facts
@@ -21,7 +21,6 @@ _ABOUT_TRADE_OFF = (
 )
 MOST_DRAWN = 500  # trials, in a figure
 _COLUMNS = 3  # of slices
-_FEWEST = 4  # trials that a sensitivity can be told from
 
 
 def trade_off(facts: Facts) -> Figure:
@@ -129,13 +128,15 @@ def slices(facts: Facts, metric: str) -> Figure:
     names, n_rows = short_names(facts.sweep.space), -(-len(paths) // _COLUMNS)
     gap = 0.35 / n_rows
     chart = make_subplots(rows=n_rows, cols=_COLUMNS, shared_yaxes=True, vertical_spacing=gap)
-    groups = (facts.ranked[1:], dot(SKY, 7)), (facts.ranked[:1], dot(ORANGE, 14, "star"))
+    plain = {"color": SKY, "size": 6, "opacity": 0.55}  # where many lie on each other, darker
+    groups = (facts.ranked[1:], plain), (facts.ranked[:1], dot(ORANGE, 14, "star"))
     for place, path in enumerate(paths):
         at = {"row": place // _COLUMNS + 1, "col": place % _COLUMNS + 1}
         for trials, look in groups:
             chart.add_trace(_slice(facts, trials, path, metric, look), **at)
-        scale = "log" if studies.is_logarithmic(facts.sweep.space[path]) else None
-        chart.update_xaxes(title_text=names[path], type=scale, **at)
+        is_log = studies.is_logarithmic(facts.sweep.space[path])
+        scale = {"type": "log", "dtick": 1, "exponentformat": "power"} if is_log else {}
+        chart.update_xaxes(title_text=names[path], **scale, **at)
     chart.update_yaxes(title_text=studies.LABELS[metric], col=1)
     chart.update_layout(showlegend=False)
     return Figure(name, title, caption, div(chart, name, 90 + 230 * n_rows))
@@ -167,25 +168,30 @@ def parallel(facts: Facts) -> Figure:
     missing = _too_little(facts, fewest=2, n_parameters=1)
     if missing:
         return Figure(name, title, f"Left out: {missing}")
-    colour = (
-        "Dark lines are good trials"
-        if len(facts.sweep.objective) == 1
-        else "Dark lines are near the Pareto front"
-    )
     caption = (
-        f"One line per finished trial. {colour}: where they bundle on an axis, that value "
-        "matters; where they spread, it does not. None: the parameter does not exist there."
+        "One line per finished trial, the better on top of the others. "
+        f"{facts.sweep.objective[0].upper()} depends most on the parameters on the left. Where "
+        "blue lines bundle on an axis, that value matters; where they spread, it does not. Click "
+        "a name in the legend to hide its lines."
     )
-    space, metrics = facts.sweep.space, facts.sweep.objective
-    chart = studies.parallel_coordinates(space, _by_number(thinned(facts.ranked)), metrics)
-    chart.update_layout(margin={"l": 60, "r": 30, "t": 30, "b": 40})
-    return Figure(name, title, caption + _part(facts), div(chart, name, 440))
+    space, metrics, names = (
+        facts.sweep.space,
+        facts.sweep.objective,
+        short_names(facts.sweep.space),
+    )
+    shown = thinned(facts.ranked)
+    axes = [coordinates.metric_axis(studies.LABELS[metric], metric, shown) for metric in metrics]
+    for path in studies.by_sensitivity(space, facts.ranked, metrics[0]):
+        axes.append(coordinates.parameter_axis(names[path], path, space[path]))
+    return Figure(
+        name, title, caption + _part(facts), div(coordinates.chart(axes, shown), name, 520)
+    )
 
 
 def sensitivity(facts: Facts, metric: str) -> Figure:
     """Which parameters a metric depends on."""
     name, title = f"sensitivity-{metric}", f"Sensitivity of {metric.upper()} to each parameter"
-    missing = _too_little(facts, fewest=_FEWEST, n_parameters=2)
+    missing = _too_little(facts, fewest=studies.FEWEST, n_parameters=2)
     if not missing and not studies.has_top(facts.ranked, metric):
         missing = "so many trials tie that none can be called the best."
     if missing:

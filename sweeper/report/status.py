@@ -86,8 +86,9 @@ def _state(ledger: Ledger, live: Live | None) -> str:
         text = f"no sign of life from its driver ({live.driver}) for {duration(live.age)}"
         return f"{text}; if it is dead, --resume goes on"
     left = "" if live.seconds_left is None else f", about {duration(live.seconds_left)} left"
-    count = f"{live.stage} {live.n_over}/{live.n_wanted}" if live.n_wanted else live.stage
-    return f"{state} ({live.driver}), {count} done{left}"
+    if not live.n_wanted:
+        return f"{state} ({live.driver}), its report is being written"
+    return f"{state} ({live.driver}), {live.stage} {live.n_over}/{live.n_wanted} done{left}"
 
 
 def _running_table(live: Live) -> Table:

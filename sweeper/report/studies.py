@@ -27,6 +27,7 @@ from sweeper.results.texts import short_names
 
 LABELS = {"acc": "ACC (%)", "bwt": "BWT (%)"}
 _LOG_FROM = 100  # a grid over more than this ratio is drawn on a logarithmic axis
+FEWEST = 4  # trials that a sensitivity can be told from
 _TOP = 5  # trials that a sensitivity should compare with the rest, as Optuna advises
 
 
@@ -42,27 +43,6 @@ def history(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) -> g
     return figure
 
 
-def parallel_coordinates(
-    space: SearchSpace, trials: Sequence[TrialRecord], objective: Sequence[str]
-) -> go.Figure:
-    """One line per trial through all its parameters; several objectives: coloured by front."""
-    study = _study(space, trials, objective)
-    figure = optuna.visualization.plot_parallel_coordinate(study, target_name=LABELS[objective[0]])
-    figure.update_annotations(bgcolor="rgba(255, 255, 255, 0.75)")  # tick labels, under the lines
-    if len(objective) > 1:
-        _relabel_fronts(figure, objective)
-    return figure
-
-
-def _relabel_fronts(figure: go.Figure, objective: Sequence[str]) -> None:
-    """Optuna numbers objectives and labels every single front."""
-    labels = list(figure.layout.xaxis.ticktext)
-    labels[: len(objective)] = [LABELS[metric] for metric in objective]
-    figure.update_layout(xaxis_ticktext=labels)
-    bar = figure.data[-1].marker.colorbar
-    bar.update(title="front", tickvals=[bar.tickvals[0], bar.tickvals[-1]])
-
-
 def sensitivity(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) -> go.Figure:
     """How much the best trials' choice of each parameter differs from all trials' (PED-ANOVA).
 
@@ -71,15 +51,36 @@ def sensitivity(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) 
         trials: at least four finished ones.
         metric: the objective; a study for each, as Optuna would take the worst of several.
     """
-    with warnings.catch_warnings():
-        # Of conditions that few trials meet; the figure's caption says how much to trust it.
-        warnings.filterwarnings("ignore", "Some regimes for parameter", UserWarning)
+    with _known_doubts():
         figure = optuna.visualization.plot_param_importances(
-            _study(space, trials, [metric]),
-            evaluator=PedAnovaImportanceEvaluator(target_quantile=_top_share(trials)),
+            _study(space, trials, [metric]), evaluator=_evaluator(trials)
         )
     figure.update_layout(xaxis_title="share of the sensitivity", yaxis_title=None)
     return figure
+
+
+def by_sensitivity(space: SearchSpace, trials: Sequence[TrialRecord], metric: str) -> list[str]:
+    """The varied paths, those first that a metric depends on most; by the file if none can be."""
+    paths = varied(space, trials)
+    if len(finished(trials)) < FEWEST or len(paths) < 2 or not has_top(trials, metric):
+        return paths
+    with _known_doubts():
+        study = _study(space, trials, [metric])
+        shares = optuna.importance.get_param_importances(study, evaluator=_evaluator(trials))
+    names = short_names(space)
+    return sorted(paths, key=lambda path: -shares.get(names[path], 0.0))
+
+
+def _evaluator(trials: Sequence[TrialRecord]) -> PedAnovaImportanceEvaluator:
+    return PedAnovaImportanceEvaluator(target_quantile=_top_share(trials))
+
+
+@contextmanager
+def _known_doubts() -> Iterator[None]:
+    """Conditions that few trials meet; the figure's caption says how much to trust it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some regimes for parameter", UserWarning)
+        yield
 
 
 def has_top(trials: Sequence[TrialRecord], metric: str) -> bool:

@@ -128,9 +128,9 @@ def resuming(command: str) -> str:
     return command.removesuffix(" --resume") + " --resume"
 
 
-def counted(n: int, noun: str) -> str:
-    """A count with its noun: 1 trial, 2 trials."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def counted(n: float, noun: str) -> str:
+    """A count with its noun: 1 trial, 2 trials, 0.5 GPUs."""
+    return f"{n:.10g} {noun}" if n == 1 else f"{n:.10g} {noun}s"
 
 
 def megabytes(n_bytes: int) -> str:

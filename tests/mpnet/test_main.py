@@ -95,8 +95,14 @@ def test_mistakes_end_with_exit_code_2_and_no_traceback(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_misspelt_file_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([QUICKSTART.replace("quick", "quik")]) == 2
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("quick", "quik"), ("search_spaces", "serch_space"), ("quickstart.yaml", "quickstart")],
+)
+def test_a_misspelt_file_is_guessed(
+    capsys: pytest.CaptureFixture[str], right: str, wrong: str
+) -> None:
+    assert main([QUICKSTART.replace(right, wrong)]) == 2
     assert f"Did you mean {QUICKSTART}?" in "".join(capsys.readouterr().err.splitlines())
 
 

@@ -70,6 +70,37 @@ MALFORMED = {
         SPACE + "a: {grid: [1, 2]}\nsweep: {first: {a: 1}}",
         "s.yaml: sweep.first: input should be a valid list, but got {'a': 1}.",
     ),
+    "misspelt key of notify": (
+        RUN + "sweep: {notify: {comand: [tell]}}",
+        "s.yaml: sweep.notify.comand: there is no key 'comand'; did you mean 'command'?",
+    ),
+    "nobody to notify": (
+        RUN + "sweep: {notify: {events: [end]}}",
+        "s.yaml: sweep.notify: must have a command or a url.",
+    ),
+    "a command that is no list of words": (
+        RUN + "sweep: {notify: {command: tell me}}",
+        "s.yaml: sweep.notify.command: input should be a valid list, but got 'tell me'.",
+    ),
+    "an unknown event": (
+        RUN + "sweep: {notify: {command: [tell], events: [start]}}",
+        "s.yaml: sweep.notify.events: input should be 'end', 'failure' or 'silence', "
+        "but got 'start'.",
+    ),
+    "an address that is none of the web": (
+        RUN + "sweep: {notify: {url: hooks.example.org}}",
+        "s.yaml: sweep.notify.url: must begin with http:// or https://.",
+    ),
+    "an address with a password": (
+        RUN + "sweep: {notify: {url: 'https://me:s3cr3t@hooks.example.org'}}",
+        "s.yaml: sweep.notify.url: must come without user and password; send a header with "
+        "${NAME} instead.",
+    ),
+    "a header with a secret": (
+        RUN + "sweep: {notify: {url: 'https://a', headers: {Authorization: s3cr3t}}}",
+        "s.yaml: sweep.notify.headers.Authorization: must come from the environment, such as "
+        "${MY_TOKEN}.",
+    ),
     "no seeds": (
         RUN + "select: {seeds: 0}",
         "s.yaml: select.seeds: input should be greater than or equal to 1, but got 0.",
@@ -81,7 +112,8 @@ MALFORMED = {
 def test_a_wrong_setting_is_told_where_what_must_hold_and_what_it_has(
     tmp_path: Path, text: str, message: str
 ) -> None:
-    assert message in fault_of(tmp_path, text)
+    told = fault_of(tmp_path, text)
+    assert message in told and "s3cr3t" not in told
 
 
 @pytest.mark.parametrize("raw", [{"trials": 3, "hours": -1}, {"trials": 3, "trails": 4}])

@@ -87,6 +87,7 @@ def test_there_are_as_many_trials_as_asked_for_but_no_more_than_points(
         ({"hours": 1}, {"hours": 2}),
         ({"patience": 3}, {}),
         ({}, {"concurrency": 1, "retries": 0, "resources": {"cpu": 2}}),
+        ({}, {"notify": {"command": ["tell-me"]}}),
     ],
 )
 def test_a_longer_sweep_is_the_same_sweep(old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -46,9 +46,9 @@ def test_concurrency_is_an_upper_bound() -> None:
     ("asked", "machine", "words"),
     [
         ({"cpu": 9}, LAPTOP, "9 CPUs and 0 GPUs free, but there is 8 CPUs and 0 GPUs;"),
-        ({"gpu": 1}, LAPTOP, "1 CPUs and 1 GPUs free, but there is 8 CPUs and 0 GPUs;"),
+        ({"gpu": 1}, LAPTOP, "1 CPU and 1 GPU free, but there is 8 CPUs and 0 GPUs;"),
         ({"gpu": 0.5}, LAPTOP, "0.5 GPUs free"),
-        ({"cpu": 20}, CLUSTER, "16 CPUs and 4 GPUs; 8 CPUs and 1 GPUs; 4 CPUs and 0 GPUs;"),
+        ({"cpu": 20}, CLUSTER, "16 CPUs and 4 GPUs; 8 CPUs and 1 GPU; 4 CPUs and 0 GPUs;"),
         ({"gpu": 2}, SERVER, "a trial trains on one GPU and others would stand idle, but got 2;"),
         ({"cpu": 0, "gpu": 0}, LAPTOP, "must be given some CPU or GPU"),
     ],

@@ -68,6 +68,20 @@ def test_others_see_what_runs_and_how_far_it_is(tmp_path: Path) -> None:
     assert live.is_fresh and not list(tmp_path.rglob(".live*"))
 
 
+def test_a_sweep_is_at_work_until_its_report_is_written(tmp_path: Path) -> None:
+    driven = Driven(tmp_path, "a")
+    given = driven.given
+    while given:
+        for assignment in given:
+            driven.queue.finish(assignment)
+        given = driven.queue.all_now()
+    assert driven.queue.is_over
+    assert (driven.live().stage, driven.live().n_wanted) == ("report", 0)
+    driven.queue.sweeps[0].is_closed = True
+    driven.desk.look()
+    assert read_live(driven.folder) is None
+
+
 def test_nothing_is_left_when_the_driver_ends(tmp_path: Path) -> None:
     driven = Driven(tmp_path, "a")
     with driven.desk.open():

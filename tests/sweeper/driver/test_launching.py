@@ -65,6 +65,7 @@ def test_a_start_opens_one_ledger_for_each_sweep(
         (["run.method.tau_9=1"], "did you mean"),
         (["--resume"], "there must be a sweep to go on with, but is none"),
         (["--only", "c"], "must fit the name of a sweep; there is a, b"),
+        (["sweep.notify.url=https://${NOT_SET}"], "sweep.notify: ${NOT_SET} must be set in the"),
     ],
 )
 def test_a_fault_of_any_is_told_before_one_starts(

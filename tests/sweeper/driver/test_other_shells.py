@@ -66,6 +66,7 @@ def assert_it_is_stopped_and_goes_on(command: Command, *options: str) -> None:
         assert process.poll() is None
         assert typed("resume", other.folder) == "It goes on."
         other.wait_for_a_running_trial()
+        assert process.poll() is None
         assert typed("stop", other.folder).startswith("Stopping, as by Ctrl-C")
         printed, _ = process.communicate(timeout=300)
     assert process.returncode == 130, printed
@@ -74,17 +75,17 @@ def assert_it_is_stopped_and_goes_on(command: Command, *options: str) -> None:
     by_hand = next(t for t in command.trials() if t.number == int(number))
     assert by_hand.state == "stopped" and (by_hand.reason or "").startswith("stopped by hand")
     command.run(*options, "--resume")
-    assert len(command.finished()) == 3
+    assert len(command.finished()) == 5
     assert "none does; it is finished" in typed("stop", other.folder, code=2)
     assert "small: finished" in typed("status", other.folder)
 
 
 def test_a_sweep_is_watched_paused_and_stopped_from_another_shell(tmp_path: Path) -> None:
-    command = Command(tmp_path, "run.epochs=150", "sweep.trials=4", "select.seeds=1")
+    command = Command(tmp_path, "run.epochs=150", "sweep.trials=6", "select.seeds=1")
     assert_it_is_stopped_and_goes_on(command)
 
 
 def test_the_same_on_two_nodes(tmp_path: Path) -> None:
     with cluster(2) as nodes:
-        command = Command(tmp_path, "run.epochs=150", "sweep.trials=4", "select.seeds=1")
+        command = Command(tmp_path, "run.epochs=150", "sweep.trials=6", "select.seeds=1")
         assert_it_is_stopped_and_goes_on(command, "--address", nodes.address)

@@ -1,5 +1,6 @@
 """What dies or falls silent while a queue runs: noticed, said, and nothing lost."""
 
+import json
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import pytest
 from sweeper.driver.watching import RayWatch, Silence
 from sweeper.ledger.live import read_live
 from tests.sweeper.clusters import cluster
+from tests.sweeper.hooks import program, told_to_program
 from tests.sweeper.sweeps import (
     Command,
     assert_ledger_and_mlflow_agree,
@@ -117,7 +119,9 @@ def test_the_loss_of_a_cluster_s_head_is_noticed_and_said(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_trial_without_a_sign_of_life_is_ended_and_tried_again(tmp_path: Path) -> None:
-    command = Command(tmp_path, "sweep.silent_minutes=2", "sweep.concurrency=1")
+    words = json.dumps(program(tmp_path))
+    notify = f"sweep.notify={{command: {words}, events: [silence]}}"
+    command = Command(tmp_path, "sweep.silent_minutes=2", "sweep.concurrency=1", notify)
     process = command.start()
     command.wait_for(lambda: command.has_begun(0))
     (victim,) = workers(process.pid)[:1]
@@ -127,6 +131,8 @@ def test_a_trial_without_a_sign_of_life_is_ended_and_tried_again(tmp_path: Path)
     assert "no sign of life for 2 minutes (sweep.silent_minutes)" in printed
     assert "though Ray says RUNNING; it is ended." in printed
     assert [trial.state for trial in command.trials()] == ["finished"] * 3
+    (told,) = told_to_program(tmp_path)
+    assert told["event"] == "silence" and "no sign of life for 2 minutes" in told["reason"]
     assert_ledger_and_mlflow_agree(command)
 
 

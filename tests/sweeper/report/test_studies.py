@@ -15,9 +15,9 @@ from sweeper.config.space import SearchSpace
 from sweeper.config.space_reading import parse_space
 from sweeper.report.studies import (
     _distribution,
+    by_sensitivity,
     has_top,
     history,
-    parallel_coordinates,
     sensitivity,
     varied,
 )
@@ -53,22 +53,6 @@ def test_the_history_of_a_metric_is_of_that_metric() -> None:
     np.testing.assert_allclose(points.y, [-5, -8])
 
 
-# Parallel coordinates
-
-
-def test_parameters_stand_under_their_short_names() -> None:
-    figure = parallel_coordinates(space_of(), [trial(0, 0.5), trial(1, 0.8, 0.1, -12)], ["acc"])
-    assert list(figure.layout.xaxis.ticktext) == ["ACC (%)", "rho", "tau"]
-
-
-def test_several_objectives_are_named_and_coloured_by_front() -> None:
-    figure = parallel_coordinates(
-        space_of(), [trial(0, 0.5), trial(1, 0.8, 0.1, -12)], ["acc", "bwt"]
-    )
-    assert list(figure.layout.xaxis.ticktext)[:2] == ["ACC (%)", "BWT (%)"]
-    assert figure.data[-1].marker.colorbar.title.text == "front"
-
-
 # Sensitivity
 
 
@@ -82,6 +66,20 @@ def test_the_parameter_that_decides_has_the_longest_bar_and_bars_are_shares() ->
     shares = dict(zip(bars.y, bars.x, strict=True))
     assert max(shares, key=shares.__getitem__) == "tau"
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_paths_come_by_sensitivity_or_by_the_file_where_that_cannot_be_told() -> None:
+    space = space_of({"layers.rho": SPACE["layers.rho"], "method.tau": SPACE["method.tau"]})
+    random = np.random.default_rng(0)
+    trials = [
+        trial(number, 0.5 + tau / 2, tau, int(random.choice([-10, -12])))
+        for number, tau in enumerate(random.uniform(0, 1, 60))
+    ]
+    assert by_sensitivity(space, trials, "acc") == ["method.tau", "layers.rho"]
+    few = [trial(0, 0.5), trial(1, 0.8, 0.1, -12)]
+    assert by_sensitivity(space, few, "acc") == ["layers.rho", "method.tau"]
+    ties = [trial(n, 0.5, n / 9, (-10, -12)[n % 2]) for n in range(9)]
+    assert by_sensitivity(space, ties, "acc") == ["layers.rho", "method.tau"]
 
 
 @pytest.mark.parametrize(

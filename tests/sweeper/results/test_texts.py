@@ -5,6 +5,7 @@ import pytest
 from sweeper.results.comparison import Difference
 from sweeper.results.texts import (
     by_chance,
+    counted,
     difference,
     duration,
     group_name,
@@ -105,3 +106,11 @@ def test_a_group_is_named_by_its_texts_and_other_values_with_their_names() -> No
     group = (("method.name", "lra"), ("layers.rho", -12), ("layers.is_noisy", True))
     assert group_name(group) == "lra rho=-12 is_noisy=true"
     assert group_name(()) == "all others"
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(1, "1 GPU"), (2, "2 GPUs"), (0, "0 GPUs"), (0.5, "0.5 GPUs"), (1234567, "1234567 GPUs")],
+)
+def test_a_count_goes_with_its_noun(n: float, text: str) -> None:
+    assert counted(n, "GPU") == text
