@@ -146,7 +146,7 @@ def only_driver(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-        if missing and {path.name for path in folder.iterdir()} <= {LOCK}:
+        if missing and folder.exists() and {path.name for path in folder.iterdir()} <= {LOCK}:
             (folder / LOCK).unlink(missing_ok=True)
             for path in missing:
                 path.rmdir()
