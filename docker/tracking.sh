@@ -10,7 +10,7 @@ store=postgresql+psycopg://
 export MLFLOW_AUTH_CONFIG_PATH="$here/basic_auth.ini" MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false
 export MLFLOW_SERVER_ALLOWED_HOSTS=${TRACKING_NAMES:-localhost:*,127.0.0.1:*}
 # Tables first: the processes of the server would make them all at once.
-python -m mlflow.server.auth db upgrade --url "$store"
+python "$here/users.py" "$store"
 exec mlflow server --app-name basic-auth --backend-store-uri "$store" --serve-artifacts \
     --artifacts-destination "${TRACKING_ARTIFACTS:-/artifacts}" --workers "${TRACKING_WORKERS:-2}" \
     --host "${TRACKING_HOST:-127.0.0.1}" --port "${TRACKING_PORT:-5000}"

@@ -23,10 +23,12 @@ def environment() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit of the code, with -dirty if it has changed since."""
+    """The commit of the code, with -dirty if it has changed since; an image has it in a file."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    here = Path(__file__).parent
+    if (here / "COMMIT").exists():
+        return (here / "COMMIT").read_text().strip()
     try:
-        here = Path(__file__).parent
         done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown: not a git checkout"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def only_driver(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-        if missing and {path.name for path in folder.iterdir()} <= {LOCK}:
+        if missing and folder.exists() and {path.name for path in folder.iterdir()} <= {LOCK}:
             (folder / LOCK).unlink(missing_ok=True)
             for path in missing:
                 path.rmdir()
@@ -166,7 +166,11 @@ def set_damage_aside(every: Sequence[OpenedSweep], options: Options) -> list[str
     if options.plan_only:
         return []
     tracking.set_aside_damaged(_own_uri(options))  # the ledgers know what was in it
-    return [text for opened in every if (text := opened.ledger.mend())]
+    lines = [text for opened in every if (text := opened.ledger.mend())]
+    for opened in every:
+        with suppress(OSError, ValueError, ImportError):  # `prepare` names such a place
+            lines += storage.set_aside_damaged(opened.storage)
+    return lines
 
 
 def check_begun(every: Sequence[OpenedSweep], options: Options) -> None:

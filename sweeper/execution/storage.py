@@ -4,6 +4,7 @@ Each attempt has a folder `<key>-<number>-<attempt>` of its own with its latest 
 nothing is ever written over.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ _ANSWER_SECONDS = 20.0  # of a storage elsewhere: its own clients would try for 
 MEMORY = "trial.json"
 STATE = "checkpoint.pt"
 RUNS = "runs"  # what is kept of finished ones, below the storage
+_DAMAGED = "damaged"  # what was set aside, below the storage
 
 
 def run_folder(key: str, seed: int) -> str:
@@ -121,16 +123,41 @@ def keep_state(folder: Path, place: str, n_before: int) -> int:
         folder: where it works.
         place: folder or URI of this attempt.
         n_before: copies that were made before; gives one more.
+
+    Raises:
+        OSError: the storage takes nothing, or is gone.
     """
+    before = below(place, _state_name(n_before - 1)) if n_before else None
+    if before and not is_folder(before):  # of a disk that is gone only the empty folder is left
+        raise OSError(errno.ESTALE, "what was saved before is not there any more")
     copy_folder(str(folder), below(place, _state_name(n_before)))
-    if n_before:
-        files, root = _open(below(place, _state_name(n_before - 1)))
-        files.delete_dir(root)
+    if before:
+        delete_folder(before)
     return n_before + 1
 
 
 def _state_name(n_before: int) -> str:
     return f"checkpoint_{n_before:06d}"
+
+
+def set_aside_damaged(storage: str) -> Iterator[str]:
+    """Move states whose memory is damaged out of the way of trials; gives lines that say so."""
+    files, root = _open(storage)
+    kept_aside = f"{root}/{_DAMAGED}"
+    found = files.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    for path in (file.path for file in found if file.base_name == MEMORY):
+        with files.open_input_stream(path) as stream:
+            text = stream.read()
+        if path.startswith(kept_aside) or _digest_in(text) is not None:
+            continue
+        place = path.removesuffix(f"/{MEMORY}")
+        aside = f"{kept_aside}/{'-'.join(place.split('/')[-2:])}"
+        files.create_dir(kept_aside, recursive=True)
+        files.move(place, aside)
+        yield (
+            f"{path}: must be what a trial has saved, but is damaged; it is set aside in {aside}, "
+            "and the trial goes on from an older state or begins anew."
+        )
 
 
 def forget(storage: str, key: str) -> None:
@@ -199,10 +226,18 @@ def is_folder(place: str) -> bool:
 def is_whole(folder: Path) -> bool:
     """Whether a state is as its writer left it, not what a death or a full disk left of it."""
     try:
-        digest = json.loads((folder / MEMORY).read_text())["state"]
-    except (OSError, ValueError, LookupError, TypeError):
+        digest = _digest_in((folder / MEMORY).read_bytes())
+    except OSError:
         return False
-    return bool(digest == digest_of_state(folder))
+    return digest is not None and digest == digest_of_state(folder)
+
+
+def _digest_in(memory: bytes) -> str | None:
+    """The digest of the state beside a memory; None if the memory is damaged."""
+    try:
+        return str(json.loads(memory)["state"])
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def digest_of_state(folder: Path) -> str:

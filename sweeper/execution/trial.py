@@ -269,7 +269,9 @@ def _advice(error: OSError) -> str:
 
 _FULL = "The storage is full; make space there"
 _SHUT = "The storage cannot be written; put that right"
+_GONE = "The storage is gone; bring it back"
 _DISK = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EROFS: _SHUT, errno.EIO: _SHUT}
+_DISK |= dict.fromkeys((errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN), _GONE)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -67,7 +67,7 @@ def rerun_record(trial: FrozenTrial) -> RerunRecord:
 
 def _common(trial: FrozenTrial) -> dict[str, Any]:
     outcome = trial.user_attrs.get(OUTCOME, {})
-    by_seed = ("seeds", "R", "curves", "selectivity", "first_tasks")
+    by_seed = ("seeds", "R", "selectivity", "first_tasks")
     # Written before the end, and without a meaning if its driver died between the two.
     has_reason = trial.state in (TrialState.FAIL, TrialState.PRUNED)
     return {
@@ -79,5 +79,6 @@ def _common(trial: FrozenTrial) -> dict[str, Any]:
         "seconds": outcome.get("seconds", 0.0),
         "reason": trial.user_attrs.get(REASON) if has_reason else None,
         "shown": tuple(trial.user_attrs.get(SHOWN, ())) if has_reason else (),
+        "curves": outcome.get("curves", ()),
         **{name: tuple(outcome.get(name, ())) for name in by_seed},
     }

@@ -1,5 +1,6 @@
 """The file of a ledger: Optuna's journal, one line per fact, whole lines only."""
 
+import errno
 import logging
 import os
 import shutil
@@ -116,6 +117,8 @@ class JournalFile(BaseJournalBackend):
             if self._file is not None:
                 yield self._file
                 return
+            if self.n_read and not self._path.exists():  # a lock would make the folder anew
+                raise FileNotFoundError(errno.ENOENT, "the ledger is gone", str(self._path))
             with self._lock, self._path.open("ab+") as self._file:
                 before = _drop_half_line(self._file)
                 try:

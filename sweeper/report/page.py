@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import plotly.offline
 
-from sweeper.report import forest, run_figures, search_figures, tree
+from sweeper.report import run_figures, search_figures
 from sweeper.report.table1.paper import cells_of
 from sweeper.report.table1.protocol import departures
 from sweeper.report.templates import file_text, jinja_environment
@@ -19,7 +19,7 @@ from sweeper.results.sharing import saved_text
 from sweeper.results.tested import mean_matrix
 
 _FIRST_COLUMNS = ("rank", "trial", "state", "ACC (%)", "BWT (%)")
-_MOST_ROWS = 1000  # of the table; trials.csv has all
+_MOST_ROWS = 500  # of the table; trials.csv has all
 _N_COMMANDS = 3  # of the best trials
 
 
@@ -70,11 +70,19 @@ def html(facts: Facts, about: Mapping[str, str], links: Mapping[str, str]) -> st
 def differences(facts: Facts) -> str:
     """The picture of all pairs that are compared, as SVG; empty if there are none."""
     pairs = compare(facts).pairs
-    return forest.svg(forest.forest(pairs)) if pairs else ""
+    if not pairs:
+        return ""
+    from sweeper.report import forest  # Matplotlib: most sweeps have no such picture
+
+    return forest.svg(forest.forest(pairs))
 
 
 def first_tasks(facts: Facts) -> str:
     """The picture of what started from which first task, as SVG; empty if nothing was shared."""
+    if not any(trial.first_tasks for trial in facts.ranked):
+        return ""
+    from sweeper.report import forest, tree
+
     shown = tree.rows(facts)
     is_shared = any(len(trials) > 1 for _, trials in shown)
     return forest.svg(tree.tree(shown)) if is_shared else ""

@@ -1,6 +1,7 @@
 """Pictures of single runs: their accuracy matrices and learning curves."""
 
 from collections.abc import Sequence
+from itertools import islice
 from statistics import fmean
 
 import plotly.graph_objects as go
@@ -93,7 +94,8 @@ def _colour_limits(matrices: Sequence[Matrix]) -> tuple[float, float]:
 def curves(facts: Facts) -> Figure:
     """Accuracy by epoch over all tasks, one line per trial."""
     name, title = "curves", "Learning curves of the best"
-    trials = [trial for trial in facts.ranked if trial.R and any(trial.curves)][: len(_CURVES)]
+    having = (trial for trial in facts.ranked if trial.R and any(trial.curves))
+    trials = list(islice(having, len(_CURVES)))
     if not trials:
         return Figure(name, title, "Left out: no finished trial has a learning curve.")
     chart = go.Figure()

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sweeper.report import coordinates, studies
+from sweeper.report import coordinates, parameters
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
 from sweeper.report.table1.paper import cells_of
 from sweeper.results.facts import Facts
@@ -108,9 +109,19 @@ def history(facts: Facts, metric: str) -> Figure:
         "Points: finished trials in the order of the ledger; line: the best so far. A line that "
         "has been flat for long says that more trials of this kind would hardly help."
     )
-    chart = studies.history(facts.sweep.space, _history(facts, metric), metric)
-    chart.data[0].update(name="trial", marker=dot(SKY, 7))
-    chart.data[1].update(name="best so far", line={"color": ORANGE, "width": 2, "shape": "hv"})
+    drawn = _history(facts, metric)
+    x, y = [trial.number for trial in drawn], [100 * trial.metrics[metric] for trial in drawn]
+    line = {"color": ORANGE, "width": 2, "shape": "hv"}
+    chart = go.Figure(
+        [
+            go.Scatter(x=x, y=y, mode="markers", name="trial", marker=dot(SKY, 7)),
+            go.Scatter(
+                x=x, y=list(accumulate(y, max)), mode="lines", name="best so far", line=line
+            ),
+        ]
+    )
+    label = f"validation {parameters.LABELS[metric]}"
+    chart.update_layout(xaxis_title="trial", yaxis_title=label)
     return Figure(name, title, caption + _part(facts), div(chart, name, 380))
 
 
@@ -124,22 +135,23 @@ def slices(facts: Facts, metric: str) -> Figure:
         "Points: finished trials that have the parameter; star: the best. A cloud that rises to "
         "one side says to search beyond that end; a flat one that the parameter hardly matters."
     )
-    paths = studies.varied(facts.sweep.space, facts.ranked)
+    paths = parameters.varied(facts.sweep.space, facts.ranked)
     names, n_rows = short_names(facts.sweep.space), -(-len(paths) // _COLUMNS)
     gap = 0.35 / n_rows
     chart = make_subplots(rows=n_rows, cols=_COLUMNS, shared_yaxes=True, vertical_spacing=gap)
     plain = {"color": SKY, "size": 6, "opacity": 0.55}  # where many lie on each other, darker
-    groups = (facts.ranked[1:], plain), (facts.ranked[:1], dot(ORANGE, 14, "star"))
+    best, *others = thinned(facts.ranked)
+    groups = (others, plain), ([best], dot(ORANGE, 14, "star"))
     for place, path in enumerate(paths):
         at = {"row": place // _COLUMNS + 1, "col": place % _COLUMNS + 1}
         for trials, look in groups:
             chart.add_trace(_slice(facts, trials, path, metric, look), **at)
-        is_log = studies.is_logarithmic(facts.sweep.space[path])
+        is_log = parameters.is_logarithmic(facts.sweep.space[path])
         scale = {"type": "log", "dtick": 1, "exponentformat": "power"} if is_log else {}
         chart.update_xaxes(title_text=names[path], **scale, **at)
-    chart.update_yaxes(title_text=studies.LABELS[metric], col=1)
+    chart.update_yaxes(title_text=parameters.LABELS[metric], col=1)
     chart.update_layout(showlegend=False)
-    return Figure(name, title, caption, div(chart, name, 90 + 230 * n_rows))
+    return Figure(name, title, caption + _part(facts), div(chart, name, 90 + 230 * n_rows))
 
 
 def _slice(
@@ -174,14 +186,11 @@ def parallel(facts: Facts) -> Figure:
         "blue lines bundle on an axis, that value matters; where they spread, it does not. Click "
         "a name in the legend to hide its lines."
     )
-    space, metrics, names = (
-        facts.sweep.space,
-        facts.sweep.objective,
-        short_names(facts.sweep.space),
-    )
-    shown = thinned(facts.ranked)
-    axes = [coordinates.metric_axis(studies.LABELS[metric], metric, shown) for metric in metrics]
-    for path in studies.by_sensitivity(space, facts.ranked, metrics[0]):
+    space, metrics = facts.sweep.space, facts.sweep.objective
+    names, shown = short_names(space), thinned(facts.ranked)
+    labels = parameters.LABELS
+    axes = [coordinates.metric_axis(labels[metric], metric, shown) for metric in metrics]
+    for path in parameters.by_sensitivity(space, facts.ranked, metrics[0]):
         axes.append(coordinates.parameter_axis(names[path], path, space[path]))
     return Figure(
         name, title, caption + _part(facts), div(coordinates.chart(axes, shown), name, 520)
@@ -191,27 +200,30 @@ def parallel(facts: Facts) -> Figure:
 def sensitivity(facts: Facts, metric: str) -> Figure:
     """Which parameters a metric depends on."""
     name, title = f"sensitivity-{metric}", f"Sensitivity of {metric.upper()} to each parameter"
-    missing = _too_little(facts, fewest=studies.FEWEST, n_parameters=2)
-    if not missing and not studies.has_top(facts.ranked, metric):
+    missing = _too_little(facts, fewest=parameters.FEWEST, n_parameters=2)
+    if not missing and not parameters.has_top(facts.ranked, metric):
         missing = "so many trials tie that none can be called the best."
     if missing:
         return Figure(name, title, f"Left out: {missing}")
     caption = (
-        "Share of each parameter in what tells the best trials from all others (PED-ANOVA, as "
-        "Optuna computes it). Long bars are worth a finer search; short ones can be fixed."
+        "Share of each parameter in what tells the best trials from all others (PED-ANOVA, on "
+        "counts in bins). Long bars are worth a finer search; short ones can be fixed."
     )
     if len(facts.ranked) < 50:
         caption += f" From {len(facts.ranked)} trials only: a hint, not a measurement."
-    trials = thinned(_by_number(facts.ranked))
-    chart = studies.sensitivity(facts.sweep.space, trials, metric)
-    chart.update_traces(marker_color=BLUE)
-    n_bars = len(chart.data[0].y)
-    return Figure(name, title, caption + _part(facts), div(chart, name, 120 + 34 * n_bars))
+    found = parameters.sensitivity(facts.sweep.space, facts.ranked, metric)
+    bars = sorted(found, key=found.__getitem__)
+    shares = [found[bar] for bar in bars]
+    text = [f"{share:.2f}" for share in shares]
+    look = {"orientation": "h", "text": text, "textposition": "outside", "cliponaxis": False}
+    chart = go.Figure(go.Bar(x=shares, y=bars, marker_color=BLUE, **look))
+    chart.update_layout(xaxis_title="share of the sensitivity")
+    return Figure(name, title, caption, div(chart, name, 120 + 34 * len(bars)))
 
 
 def _too_little(facts: Facts, fewest: int, n_parameters: int) -> str:
     """Why a plot of parameters makes no sense, if it does not."""
-    n_varied = len(studies.varied(facts.sweep.space, facts.ranked))
+    n_varied = len(parameters.varied(facts.sweep.space, facts.ranked))
     if len(facts.ranked) < fewest:
         return f"it takes at least {fewest} finished trials, and there are {len(facts.ranked)}."
     if n_varied < n_parameters:

@@ -31,8 +31,12 @@ def by_group(
 def pareto_front(trials: Sequence[TrialRecord], metrics: Sequence[str]) -> list[TrialRecord]:
     """The finished trials that no other one beats in a metric without losing in another."""
     done = finished(trials)
-    fronts = _fronts({_point(trial, metrics) for trial in done})
-    return [trial for trial in done if fronts[_point(trial, metrics)] == 0]
+    front: list[Point] = []
+    for point in sorted({_point(trial, metrics) for trial in done}, reverse=True):
+        if _has_room(front, point):
+            front.append(point)
+    best = set(front)
+    return [trial for trial in done if _point(trial, metrics) in best]
 
 
 def ranked(trials: Sequence[TrialRecord], objective: Sequence[str]) -> list[TrialRecord]:
@@ -42,7 +46,7 @@ def ranked(trials: Sequence[TrialRecord], objective: Sequence[str]) -> list[Tria
     BWT, then to the cheaper trial.
     """
     done = finished(trials)
-    fronts = _fronts({_point(trial, objective) for trial in done})
+    fronts = _fronts({_point(trial, objective) for trial in done}) if len(objective) > 1 else {}
     return sorted(done, key=lambda trial: _place(trial, objective, fronts))
 
 
@@ -82,4 +86,10 @@ def _place(
 ) -> tuple[float, ...]:
     point = _point(trial, objective)
     wanted = [-value for value in point]
-    return (fronts[point], *wanted, -trial.metrics["bwt"], trial.seconds_alone, trial.number)
+    return (
+        fronts.get(point, 0),
+        *wanted,
+        -trial.metrics["bwt"],
+        trial.seconds_alone,
+        trial.number,
+    )

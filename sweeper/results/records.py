@@ -1,6 +1,6 @@
 """What is known of a trial or of a rerun: the values that the ledger gives and all others take."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -42,7 +42,7 @@ class Record:
     metrics: Mapping[str, float] = field(default_factory=dict)
     seeds: tuple[int, ...] = ()
     R: tuple[Matrix, ...] = ()
-    curves: tuple[list[list[float]], ...] = ()
+    curves: Sequence[list[list[float]]] = ()
     selectivity: tuple[list[Selectivity], ...] = ()
     first_tasks: tuple[Origin, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -74,7 +74,7 @@ class Outbox:
 
     def add(self, record: Record) -> None:
         """Write a record, all or nothing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(exist_ok=True)  # not those above it: a disk may be gone
         path = self.folder / f"{quote(record.start.key, safe='')}@{record.end.time}.json"
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         with part.open("w", encoding="utf-8") as file:

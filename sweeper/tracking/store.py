@@ -37,6 +37,8 @@ def connect(uri: str) -> "MlflowClient":
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient  # seconds, so only where somebody can wait for it
 
+    # Its tracebacks of a store that does not answer: whoever asked says so in a line.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     return MlflowClient(uri)
 
 

@@ -1,5 +1,6 @@
 """The files of docker/ by the judgement of their own tools, and what must hold between them."""
 
+import os
 import re
 import subprocess
 import sys
@@ -100,8 +101,25 @@ def test_what_is_copied_to_the_image_is_there_and_not_ignored() -> None:
     ignored = (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
     allowed = {line.removeprefix("!").split("/")[0] for line in ignored if line.startswith("!")}
     names = [name for names in copied for name in names]
-    assert [name for name in names if not (ROOT / name).exists()] == []
-    assert {name.split("/")[0] for name in names} == allowed
+    assert [name for name in names if not list(ROOT.glob(name))] == []
+    assert {name.split("/")[0].removesuffix("*") for name in names} == allowed
+
+
+def test_code_and_dependencies_are_separate_layers_of_the_image() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    assert "# syntax=" not in text  # one more image to fetch, for nothing
+    first, code, last = text.split("\nFROM ")[1:]
+    assert "COPY mpnet" not in first
+    assert "COPY mpnet" in code
+    assert last.index("--from=dependencies /opt/venv") < last.index("--from=code")
+
+
+def test_every_service_looks_after_itself_quickly_at_its_start() -> None:
+    services = read("compose.yaml")["services"]
+    checks = {name: service.get("healthcheck") for name, service in services.items()}
+    own = {name for name, check in checks.items() if check and "start_interval" in check}
+    assert own == {"database", "tracking"}
+    assert "--start-interval=" in (DOCKER / "Dockerfile").read_text()  # head and worker
 
 
 # Who can reach what
@@ -114,6 +132,37 @@ def test_secrets_are_asked_for_and_stand_in_no_file() -> None:
     asked = {match for value in secrets for match in re.findall(r"^\$\{(\w+):\?", value)}
     assert len(asked) == len(secrets)
     assert asked == set(re.findall(r"^(\w+)=$", (DOCKER / ".env.example").read_text(), re.M))
+
+
+@pytest.mark.parametrize("name", ["database", "tracking", "head", "worker"])
+def test_containers_have_no_capabilities(name: str) -> None:
+    service = read("compose.yaml")["services"][name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+@pytest.mark.parametrize("name", ["head", "worker"])
+def test_the_object_store_fits_into_its_memory(name: str) -> None:
+    service = read("compose.yaml")["services"][name]
+    size = service["command"][-1].removeprefix("--object-store-memory=")
+    assert service["shm_size"] == "1gb"
+    assert int(size) < 0.95 * 1e9  # Ray wants some room
+
+
+@pytest.mark.parametrize("script", ["head.sh", "worker.sh", "launch.sh"])
+def test_a_data_folder_of_somebody_else_is_named(script: str) -> None:
+    text = (DOCKER / "environment.sh").read_text() + "look_at_data"
+    environment = {"PATH": os.environ["PATH"], "MPNET_DATA": "/usr"}
+    user = 1000 if os.geteuid() == 0 else None
+    command = ["bash", "-c", text, script]
+    done = subprocess.run(
+        command, env=environment, cwd="/", capture_output=True, text=True, user=user
+    )
+    assert done.returncode == 0
+    assert f"{script}: MPNET_DATA: /usr must be a folder that user" in done.stderr
+    assert "user 0 (mode 755)'s" in done.stderr
+    assert "chown --recursive" in done.stderr
+    assert "\nlook_at_data\n" in (DOCKER / script).read_text()
 
 
 def test_containers_are_published_to_this_machine_only() -> None:

@@ -99,10 +99,12 @@ class Command:
         return len(self.finished()) >= n_finished
 
 
-def assert_ledger_and_mlflow_agree(command: Command, uri: str | None = None) -> None:
+def assert_ledger_and_mlflow_agree(
+    command: Command, uri: str | None = None, name: str = "small"
+) -> None:
     """Each finished trial once in both, with the same numbers and every point of its curve."""
     client = MlflowClient(uri or f"sqlite:///{command.folder}/mlflow.db")
-    experiment = client.get_experiment_by_name("small")
+    experiment = client.get_experiment_by_name(name)
     assert experiment is not None
     runs = client.search_runs([experiment.experiment_id])
     by_key = {run.data.tags["sweeper.key"]: run for run in runs}

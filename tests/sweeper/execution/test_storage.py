@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from sweeper.execution.storage import (
     keep_state,
     mark,
     restore,
+    set_aside_damaged,
     storage_fault,
     unmark,
 )
@@ -153,6 +155,40 @@ def test_a_torn_copy_is_passed_over_for_an_older_whole_one(storage: Path, target
     assert restore(str(storage), "key", target)
     assert (target / STATE).read_text() == "whole"
     assert is_whole(target)
+
+
+@pytest.mark.parametrize("memory", ["", "[]", "null", '{"finished": [', '{"finished": []}'])
+def test_a_damaged_memory_is_named_and_set_aside_and_an_older_state_goes_on(
+    storage: Path, target: Path, memory: str
+) -> None:
+    save(storage / "search", "key", 0, 0, "older")
+    save(storage / "search", "key", 1, 0, "newer")
+    (harmed,) = (storage / "search" / folder_of("key", 1)).iterdir()
+    (harmed / MEMORY).write_text(memory)
+    (line,) = set_aside_damaged(str(storage))
+    aside = storage / "damaged" / f"{folder_of('key', 1)}-{harmed.name}"
+    assert f"{harmed / MEMORY}: must be what a trial has saved, but is damaged" in line
+    assert f"it is set aside in {aside}" in line
+    assert not harmed.exists() and (aside / MEMORY).read_text() == memory
+    assert restore(str(storage / "search"), "key", target)
+    assert (target / STATE).read_text() == "older"
+    assert list(set_aside_damaged(str(storage))) == []
+
+
+def test_nothing_is_set_aside_where_nothing_is_damaged_or_saved(storage: Path) -> None:
+    assert list(set_aside_damaged(str(storage / "nowhere"))) == []
+    save(storage / "search", "key", 0, 0, "state")
+    assert list(set_aside_damaged(str(storage))) == []
+
+
+def test_a_storage_that_is_gone_is_not_made_anew(work: Path, storage: Path) -> None:
+    place = str(storage / "trial")
+    assert keep_state(work, place, 0) == 1
+    shutil.rmtree(storage)
+    with pytest.raises(OSError, match="not there any more") as gone:
+        keep_state(work, place, 1)
+    assert gone.value.errno == errno.ESTALE
+    assert not storage.exists()
 
 
 def test_a_copy_of_the_right_size_with_a_hole_is_torn(storage: Path, target: Path) -> None:

@@ -1,5 +1,6 @@
 """The ledger on a real journal: what a sweep was started as, and what is left of it."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -252,3 +253,14 @@ def test_a_warm_start_that_died_half_way_tells_each_trial_once(folders: list[Pat
 def test_a_warm_start_from_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SweepError, match="must be the folder of a sweep"):
         opened(tmp_path, swept(warm_start=[str(tmp_path / "no")]))
+
+
+def test_a_ledger_whose_disk_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    stage = opened(folder, swept())
+    number = start(stage)[0]
+    shutil.rmtree(folder)
+    with pytest.raises(FileNotFoundError, match="the ledger is gone"):
+        stage.fail(number, "diverged")
+    assert not folder.exists()

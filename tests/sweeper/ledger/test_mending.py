@@ -12,7 +12,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from sweeper.errors import SweepError
 from sweeper.ledger import JOURNAL, Ledger
-from sweeper.ledger.mending import log_of
+from sweeper.ledger.mending import UnreadCurves, line_of, log_of
 from sweeper.results.records import Rerun, TrialRecord
 from tests.sweeper.ledger.journals import lines_of
 from tests.sweeper.ledgers import finish_all, opened, outcome, rerun_all, start, swept
@@ -44,6 +44,21 @@ def _write(folder: Path, lines: list[bytes]) -> None:
 def _finished(folder: Path) -> dict[int, TrialRecord]:
     records = Ledger(folder).trial_records()
     return {record.number: record for record in records if record.state == "finished"}
+
+
+def test_curves_are_read_only_when_someone_looks_at_them_and_written_as_they_were(
+    tmp_path: Path,
+) -> None:
+    stage, curves = opened(tmp_path, swept()), [[[1, 0.5, 0.25], [2, 1e-7, None]], []]
+    stage.finish(start(stage)[0], {**outcome(0.5), "curves": curves})
+    (record,) = _finished(tmp_path).values()
+    assert isinstance(record.curves, UnreadCurves)
+    assert list(record.curves) == curves
+    assert record.curves[0] == curves[0] and len(record.curves) == 2
+    for line in lines_of(tmp_path):
+        log = log_of(line)
+        assert log is not None
+        assert line_of({key: value for key, value in log.items() if key != "crc"}) == line
 
 
 def test_every_line_says_whether_it_is_whole(folder: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from sweeper.report.rendering import render
-from sweeper.report.search_figures import MOST_DRAWN, history, slices, trade_off
+from sweeper.report.search_figures import MOST_DRAWN, history, parallel, slices, trade_off
 from sweeper.results.facts import facts_of
-from tests.sweeper.records import HOSTILE, TESTS, TRIALS, Page, finished, sweep_of
+from tests.sweeper.records import HOSTILE, TESTS, TRIALS, Page, failed, finished, sweep_of
 from tests.sweeper.report.pages import drawn, rendered
 
 
@@ -66,6 +66,21 @@ def test_each_parameter_has_a_slice_of_the_trials_that_have_it() -> None:
     assert titles["tau"]["type"] == "log" and "type" not in titles["method"]
 
 
+# History
+
+
+def test_the_history_has_every_finished_trial_by_its_number_and_the_best_so_far() -> None:
+    scores = {0: 0.5, 2: 0.8, 3: 0.7, 7: 0.9}
+    trials = [finished(number, acc, -acc / 10) for number, acc in scores.items()]
+    facts = facts_of(sweep_of(), [*trials, failed(1, "no memory")], [])
+    (points, best), _ = drawn(history(facts, "acc"))
+    assert list(points["x"]) == list(best["x"]) == list(scores)
+    assert points["y"] == pytest.approx([100 * acc for acc in scores.values()])
+    assert best["y"] == pytest.approx([50, 80, 80, 90])
+    (points, _), _ = drawn(history(facts, "bwt"))
+    assert points["y"] == pytest.approx([-5, -8, -7, -9])
+
+
 # What is left out
 
 
@@ -117,3 +132,7 @@ def test_figures_of_many_trials_are_thinned_and_say_so() -> None:
     best = max(trial.metrics["acc"] for trial in trials)
     assert max(lines[1]["y"]) == pytest.approx(100 * best)
     assert MOST_DRAWN / 2 < len(lines[0]["x"]) < len(trials)
+    clouds, _ = drawn(slices(facts, "acc"))
+    assert max(len(cloud["x"]) for cloud in clouds) <= MOST_DRAWN
+    bundles, _ = drawn(parallel(facts))
+    assert sum(bundle["x"].count(0) for bundle in bundles) <= MOST_DRAWN
