@@ -121,6 +121,7 @@ class _Answers(_NotPickled, tune.Callback):
         self._queue, self._watch = queue, watch
         self._silence = Silence(lambda t: 60 * queue.settings_of(_assignment(t)).silent_minutes)
         self._silent: dict[str, str] = {}  # why a trial was ended, by its id
+        self._failed: set[str] = set()  # trials by their ids
 
     def on_step_begin(self, iteration: int, trials: list[Trial], **_: Any) -> None:
         """Look whether anything still moves."""
@@ -128,6 +129,10 @@ class _Answers(_NotPickled, tune.Callback):
             raise Lost
         for trial in self._silence.broken(trials):
             self._break_off(trial)
+        for trial in trials:
+            # Tune is silent about one that got the worker of another that had not ended yet.
+            if trial.status == Trial.ERROR and trial.trial_id not in self._failed:
+                self.on_trial_error(iteration, trials, trial)
 
     def _break_off(self, trial: Trial) -> None:
         """End a trial that is silent, as a crash does; one without a worker can only wait."""
@@ -174,6 +179,7 @@ class _Answers(_NotPickled, tune.Callback):
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
         """It has raised, or its worker, its node or all of Ray is gone."""
+        self._failed.add(trial.trial_id)
         if lost := self._watch.loss():
             self._queue.ended(_assignment(trial), {"halt": lost})
             return

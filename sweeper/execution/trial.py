@@ -46,6 +46,8 @@ _CURVE_POINTS = 500
 
 def run_trial(config: Mapping[str, Any]) -> None:
     """What Tune calls in a worker: train all seeds, report on the way and at the end."""
+    # Stopped early, it still tells MLflow; after Tune's two seconds the next trial would fail.
+    os.environ.setdefault("TUNE_FUNCTION_THREAD_TIMEOUT_S", "60")
     with scratch_folder() as folder:
         _Trial(config["assignment"], folder).run()
     free_device_memory()  # the process stays, for other trials; so would what it has taken

@@ -14,10 +14,12 @@ from ray.cluster_utils import Cluster
 
 from mpnet.machine import limit_threads
 from sweeper.config.settings import Resources
+from sweeper.config.sweep import parse_sweep
 from sweeper.driver import cluster
+from sweeper.driver.cluster import Share
 from sweeper.results.records import TrialRecord
 from tests.sweeper.reporting import report_outcome, x_of
-from tests.sweeper.studies import run_trials
+from tests.sweeper.studies import plain_sweep, run_sweeps, run_trials
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +100,33 @@ def test_a_trial_has_no_more_threads_than_cpus(nodes: Cluster, tmp_path: Path) -
     _, trials = run_trials(threads_trial, 3, share, tmp_path)
     assert {t.metrics["threads"] for t in trials} == {2}
     assert max(t.metrics["before"] for t in trials) <= 2
+
+
+# Workers that are used again
+
+
+def lingering_trial(config: dict[str, Any]) -> None:
+    """Stopped, it ends later than Tune waits for it."""
+    try:
+        for step in range(1, 100 if x_of(config) == 0 else 2):
+            tune.report({"score": 0.0, "acc": 0.0, "bwt": 0.0, "step": step})
+    except SystemExit:
+        time.sleep(6)
+        raise
+    report_outcome(0.5)
+
+
+def test_a_trial_is_not_lost_when_the_one_before_it_is_slow_to_end(
+    nodes: Cluster, tmp_path: Path
+) -> None:
+    blocks = {
+        "run": {},
+        "space": {"x": {"grid": [0, 1, 2]}},
+        "sweep": {"sampler": "grid"},
+        "select": {"top": 0},
+    }
+    sweep = plain_sweep(parse_sweep(blocks, "s"), tmp_path, Share(1, 0, 1))
+    sweep._unwanted.add(0)  # as if somebody had typed `sweeper stop --trial 0`
+    run_sweeps(lingering_trial, [sweep])
+    states = [trial.state for trial in sweep.ledger.trial_records()]
+    assert states == ["stopped", "finished", "finished"]
