@@ -117,9 +117,9 @@ def _acquired(path: Path) -> "FileLock | None":
 
 
 def _contents(dataset: Dataset, root: Path, part: Part) -> str | None:
-    """A key of the source files: names, sizes and times of all; None if they are gone."""
+    """A key of the source files: names, sizes and times of all; None if there are none."""
     layout = dataset.layout(root, part)
-    if layout is None:
+    if layout is None or not layout.files[part]:
         return None  # the copy suffices
     digest = hashlib.sha256()
     for file in layout.files[part]:

@@ -8,6 +8,7 @@ folders nor waits for new names, which a network file system may show late.
 import json
 import os
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -87,7 +88,7 @@ def this_driver() -> str:
 
 def write_live(folder: Path, live: Live) -> None:
     """Replace what is said of a sweep, all at once."""
-    part = folder / f".{LIVE}.{os.getpid()}"
+    part = folder / f".{LIVE}.{os.getpid()}.{threading.get_ident()}"
     part.write_text(json.dumps(asdict(live)))
     part.replace(folder / LIVE)
 
