@@ -30,8 +30,16 @@ class UnreadCurves(Sequence[Any]):
     def __len__(self) -> int:
         return len(json.loads(self._text))
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(json.loads(self._text))
+
     def __getitem__(self, place: Any) -> Any:
         return json.loads(self._text)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
 
 
 def line_of(log: Log) -> bytes:

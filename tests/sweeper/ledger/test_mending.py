@@ -53,6 +53,8 @@ def test_curves_are_read_only_when_someone_looks_at_them_and_written_as_they_wer
     stage.finish(start(stage)[0], {**outcome(0.5), "curves": curves})
     (record,) = _finished(tmp_path).values()
     assert isinstance(record.curves, UnreadCurves)
+    assert record.curves == UnreadCurves(json.dumps(list(record.curves)).encode())
+    assert record.curves != UnreadCurves(b"[[[1, 2.0, 3.0]]]")
     assert list(record.curves) == curves
     assert record.curves[0] == curves[0] and len(record.curves) == 2
     for line in lines_of(tmp_path):
