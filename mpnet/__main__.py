@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.checkpoint import Checkpoints
+from mpnet.command_line import new_parser
 from mpnet.config import RunConfig, load_run, options_of
 from mpnet.continual import Results, run
 from mpnet.errors import CheckpointError, ConfigError, DataMissing, Dead, Diverged
@@ -75,12 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m mpnet",
-        description="Train one continual-learning run and print its accuracy matrix R.",
-        epilog=f"{EXAMPLES}\n{_choices()}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "Train one continual-learning run and print its accuracy matrix R."
+    parser = new_parser("python -m mpnet", summary, f"{EXAMPLES}\n{_choices()}")
     parser.add_argument("file", type=Path, help="YAML file with a `run:` block")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted paths into it")
     parser.add_argument("--split", choices=["validation", "test"], help="what R is judged on")

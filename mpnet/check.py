@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from mpnet import contract
+from mpnet.command_line import new_parser
 from mpnet.config import RunConfig
 from mpnet.device_contract import device_faults
 from mpnet.errors import ConfigError
@@ -49,11 +50,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m mpnet.check",
-        description="Check that methods do what the training loop and sweeps rely on.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = new_parser(
+        "python -m mpnet.check",
+        "Check that methods do what the training loop and sweeps rely on.",
+        EXAMPLES,
     )
     parser.add_argument("method", help="a module that registers methods, or a method's name")
     parser.add_argument("options", nargs="*", metavar="key=value", help="of the method")

@@ -32,12 +32,20 @@ ALLOWED = {
 
 # What the sweep service may use of mpnet everywhere: it brings no PyTorch. The rest is for
 # those who bind runs or train them.
-LIGHT = ("mpnet.environment", "mpnet.errors", "mpnet.metrics", "mpnet.reading", "mpnet.registry")
+LIGHT = (
+    "mpnet.command_line",
+    "mpnet.environment",
+    "mpnet.errors",
+    "mpnet.metrics",
+    "mpnet.reading",
+    "mpnet.registry",
+)
 BINDING = ("sweeper/driver/binding.py", "sweeper/execution/", "sweeper/commands/analysis.py")
 
 # Inside a package imports point left only; what stands in one group may import from that group.
 MPNET = [
     [
+        "command_line",
         "environment",
         "errors",
         "pictures",

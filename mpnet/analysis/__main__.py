@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from mpnet.analysis import ANALYSES, analyse, flag
+from mpnet.command_line import new_parser
 from mpnet.errors import ConfigError, DataMissing
 
 EXAMPLES = """examples:
@@ -43,11 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m mpnet.analysis",
-        description="Show what a trained network is certain of, and what that is good for.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = new_parser(
+        "python -m mpnet.analysis",
+        "Show what a trained network is certain of, and what that is good for.",
+        EXAMPLES,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in ANALYSES:

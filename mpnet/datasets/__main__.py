@@ -11,6 +11,7 @@ from rich.logging import RichHandler
 from rich.markup import escape
 from rich.table import Table
 
+from mpnet.command_line import new_parser
 from mpnet.datasets._base import DATASETS, PARTS, Part, data_root, dataset
 from mpnet.datasets._status import Status, status
 from mpnet.errors import ConfigError
@@ -55,11 +56,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m mpnet.datasets",
-        description="Tell which data sets are on this disk, whole or not, and how to get others.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = new_parser(
+        "python -m mpnet.datasets",
+        "Tell which data sets are on this disk, whole or not, and how to get others.",
+        EXAMPLES,
     )
     parser.add_argument(
         "--check", action="store_true", help="decode every set and compare checksums (a minute)"

@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-from sweeper.commands._words import new_parser
+from mpnet.command_line import new_parser
 
 COMMANDS = {
     "launch": "search for the best configurations and rerun them on the test sets",

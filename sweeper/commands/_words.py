@@ -51,13 +51,3 @@ def ask_driver(
         return print_error(error)
     plain_console().print(Text(answer), soft_wrap=True)
     return 0
-
-
-def new_parser(prog: str, summary: str, examples: str) -> argparse.ArgumentParser:
-    """A parser whose help ends with examples."""
-    return argparse.ArgumentParser(
-        prog=prog,
-        description=summary,
-        epilog=examples.format(prog=prog),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )

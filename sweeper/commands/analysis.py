@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mpnet.analysis import ANALYSES, analyse, flag
+from mpnet.command_line import new_parser
 from mpnet.errors import ConfigError, DataMissing
 from sweeper import tracking
-from sweeper.commands._words import new_parser, plain_console, print_error
+from sweeper.commands._words import plain_console, print_error
 from sweeper.errors import SweepError
 from sweeper.execution.assignment import StageName
 from sweeper.execution.storage import RUNS, below, copy_folder, is_folder, run_folder, storage_of

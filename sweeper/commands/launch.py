@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from mpnet.command_line import new_parser
 from sweeper.commands import status
 from sweeper.commands._words import plain_console, print_error
 from sweeper.config.folder import Choice, is_table, read_folder
@@ -98,12 +99,7 @@ def _name(options: argparse.Namespace) -> str:
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description=SUMMARY,
-        epilog=EXAMPLES.format(prog=prog),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser(prog, SUMMARY, EXAMPLES)
     parser.add_argument(
         "file", type=Path, help="YAML file with run, space, sweep, select; or a folder of them"
     )

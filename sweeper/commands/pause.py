@@ -1,6 +1,7 @@
 """`sweeper pause`: asked of the driver of a sweep, wherever it runs."""
 
-from sweeper.commands._words import ask_driver, new_parser
+from mpnet.command_line import new_parser
+from sweeper.commands._words import ask_driver
 
 SUMMARY = "Start nothing new in a sweep that runs in another shell; what runs comes to its end."
 EXAMPLES = """examples:

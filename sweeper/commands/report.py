@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from sweeper.commands._words import new_parser, plain_console, print_error
+from mpnet.command_line import new_parser
+from sweeper.commands._words import plain_console, print_error
 from sweeper.errors import SweepError
 from sweeper.report.terminal import print_lines
 

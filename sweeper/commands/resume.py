@@ -1,6 +1,7 @@
 """`sweeper resume`: asked of the driver of a sweep, wherever it runs."""
 
-from sweeper.commands._words import ask_driver, new_parser
+from mpnet.command_line import new_parser
+from sweeper.commands._words import ask_driver
 
 SUMMARY = "Go on with a sweep that was paused."
 EXAMPLES = """examples:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from sweeper.commands._words import new_parser, plain_console, run_on_folder
+from mpnet.command_line import new_parser
+from sweeper.commands._words import plain_console, run_on_folder
 
 SUMMARY = "Show how a sweep is doing, while it runs or after it, from any machine."
 EXAMPLES = """examples:

@@ -1,6 +1,7 @@
 """`sweeper stop`: asked of the driver of a sweep, wherever it runs."""
 
-from sweeper.commands._words import ask_driver, new_parser
+from mpnet.command_line import new_parser
+from sweeper.commands._words import ask_driver
 
 SUMMARY = "Stop a sweep that runs in another shell, as Ctrl-C there would; or one of its trials."
 EXAMPLES = """examples:

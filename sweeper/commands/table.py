@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from sweeper.commands._words import new_parser, plain_console, run_on_folder
+from mpnet.command_line import new_parser
+from sweeper.commands._words import plain_console, run_on_folder
 
 DEFAULT = Path("sweeps/table1")
 SUMMARY = "Fill the paper's Table I from all sweeps below a folder, ours beside the paper's."

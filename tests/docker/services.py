@@ -7,17 +7,30 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 from tests.sweeper.servers import Process, free_port
 
+EXPERIMENTS = "/api/2.0/mlflow/experiments/search?max_results=1"
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
 PASSWORD = secrets.token_hex(16)
+
+
+def status(url: str, **headers: str) -> int:
+    """What a request is answered."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        error.close()
+        return error.code
 
 
 def postgres_folder() -> Path:

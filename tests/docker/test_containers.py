@@ -10,15 +10,13 @@ import re
 import shutil
 import subprocess
 import time
-import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 
-from tests.docker.services import DOCKER, ROOT
+from tests.docker.services import DOCKER, EXPERIMENTS, ROOT, status
 
 pytestmark = pytest.mark.containers
 
@@ -30,7 +28,7 @@ _SECRETS = (
 )
 _PATIENCE = 1800.0  # seconds: machines are busy
 _MLFLOW, _DASHBOARD = "http://127.0.0.1:5000", "http://127.0.0.1:8265"
-_EXPERIMENTS = f"{_MLFLOW}/api/2.0/mlflow/experiments/search?max_results=1"
+_LIST = f"{_MLFLOW}{EXPERIMENTS}"
 _SWEEP = ("docker/launch.sh", "search_spaces/quickstart.yaml")
 
 
@@ -96,16 +94,6 @@ def compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compose]:
     assert made.run("ps", "--all", "--quiet") == ""
 
 
-def status(url: str, **headers: str) -> int:
-    """What a request is answered."""
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
-            return int(answer.status)
-    except HTTPError as error:
-        error.close()
-        return error.code
-
-
 def finished(compose: Compose, folder: str) -> tuple[int, int]:
     """How many trials have begun and how many have finished, by the ledger."""
     told = "import sys; from sweeper.ledger import Ledger; from pathlib import Path;"
@@ -149,9 +137,9 @@ def test_nobody_gets_in_without_a_word(compose: Compose) -> None:
     pair = f"admin:{compose.secrets['MLFLOW_TRACKING_PASSWORD']}"
     known = {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
     wrong = {"Authorization": f"Basic {b64encode(b'admin:wrong').decode()}"}
-    assert status(_EXPERIMENTS) == status(_EXPERIMENTS, **wrong) == 401
-    assert status(_EXPERIMENTS, **known) == 200
-    assert status(_EXPERIMENTS, **known, Host="evil.example") == 403
+    assert status(_LIST) == status(_LIST, **wrong) == 401
+    assert status(_LIST, **known) == 200
+    assert status(_LIST, **known, Host="evil.example") == 403
     jobs = f"{_DASHBOARD}/api/jobs/"
     assert status(jobs) == 401
     assert status(jobs, Authorization="Bearer wrong") == 403

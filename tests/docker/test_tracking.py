@@ -1,14 +1,12 @@
 """MLflow on PostgreSQL as the container runs it: who gets in, and how it stands a crowd."""
 
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 
 from sweeper.commands.launch import main
-from tests.docker.services import PASSWORD, tracking
+from tests.docker.services import EXPERIMENTS, PASSWORD, status, tracking
 from tests.sweeper.servers import assert_eight_processes_log_all, opened
 from tests.sweeper.sweeps import ROOT
 
@@ -30,24 +28,13 @@ def uri(server: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> 
     return server[0]
 
 
-def status(uri: str, **headers: str) -> int:
-    """What a request for the list of experiments is answered."""
-    url = f"{uri}/api/2.0/mlflow/experiments/search?max_results=1"
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
-            return int(answer.status)
-    except HTTPError as error:
-        error.close()
-        return error.code
-
-
 def test_nobody_gets_in_without_a_password(uri: str) -> None:
-    assert status(uri) == 401
+    assert status(uri + EXPERIMENTS) == 401
 
 
 @pytest.mark.parametrize("host", ["evil.example", "10.0.0.7", "192.168.1.1:5000"])
 def test_a_foreign_host_name_is_refused(uri: str, host: str) -> None:
-    assert status(uri, Host=host) == 403
+    assert status(uri + EXPERIMENTS, Host=host) == 403
 
 
 def test_eight_processes_log_at_once(uri: str, tmp_path: Path) -> None:

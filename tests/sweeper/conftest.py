@@ -1,9 +1,14 @@
 """Fixtures for the tests of the service."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.sweeper.servers import Server
 
 
 @pytest.fixture
@@ -29,6 +34,17 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def uri(tmp_path: Path, empty_store: Path) -> str:
     (tmp_path / "store").mkdir()
     return f"sqlite:///{shutil.copy(empty_store, tmp_path / 'store')}"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> "Iterator[Server]":
+    """An `mlflow server` at work."""
+    from tests.sweeper.servers import Server  # not for those who need no server
+
+    made = Server(tmp_path)
+    made.start()
+    yield made
+    made.stop()
 
 
 # Sweeps

@@ -71,3 +71,11 @@ def is_over(folder: Path) -> list[Values]:
     """The configurations with an end."""
     records = Ledger(folder).trial_records()
     return [dict(record.values) for record in records if record.state in FINAL_STATES]
+
+
+def keys_of(points: list[Values]) -> list[str]:
+    return sorted(map(key_of, points))
+
+
+def all_keys(sweep: Sweep) -> list[str]:
+    return keys_of(list(sweep.space.points()))

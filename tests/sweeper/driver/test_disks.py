@@ -51,20 +51,29 @@ def _mend(disk: Path) -> None:
     _mount("-o", "loop", disk.with_name("image"), disk)
 
 
+def _ended(process: "subprocess.Popen[str]") -> str:
+    """What a launch has printed that could not go on: how to resume it, no traceback."""
+    printed, _ = process.communicate(timeout=600)
+    assert process.returncode in (2, 130), printed
+    assert "--resume" in printed
+    assert "Traceback" not in printed
+    return printed
+
+
+def _assert_nothing_is_lost(command: Command) -> None:
+    command.run("--resume")
+    assert len(command.finished()) == 3
+    assert_ledger_and_mlflow_agree(command)
+
+
 def test_a_disk_that_turns_read_only_is_said_and_nothing_is_lost(disk: Path) -> None:
     command = Command(disk, "run.epochs=40")
     process = command.start()
     command.wait_for(lambda: command.has_begun(0))
     _break(disk)
-    printed, _ = process.communicate(timeout=600)
-    assert process.returncode in (2, 130), printed
-    assert "Read-only file system" in printed
-    assert "--resume" in printed
-    assert "Traceback" not in printed
+    assert "Read-only file system" in _ended(process)
     _mend(disk)
-    command.run("--resume")
-    assert len(command.finished()) == 3
-    assert_ledger_and_mlflow_agree(command)
+    _assert_nothing_is_lost(command)
 
 
 def test_a_disk_that_is_unplugged_and_comes_back_loses_nothing(tmp_path: Path) -> None:
@@ -77,16 +86,11 @@ def test_a_disk_that_is_unplugged_and_comes_back_loses_nothing(tmp_path: Path) -
         process = command.start()
         command.wait_for(lambda: command.has_begun(0))
         _unmount(plug)
-        printed, _ = process.communicate(timeout=600)
-        assert process.returncode in (2, 130), printed
+        printed = _ended(process)
         assert "must take what is written" in printed or "The storage is gone" in printed
-        assert "--resume" in printed
-        assert "Traceback" not in printed
         assert not list(plug.rglob("checkpoint_*"))  # nothing went to the disk below
         _mount("--bind", device, plug)
-        command.run("--resume")
-        assert len(command.finished()) == 3
-        assert_ledger_and_mlflow_agree(command)
+        _assert_nothing_is_lost(command)
     finally:
         _unmount(plug)
 
