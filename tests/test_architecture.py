@@ -73,7 +73,7 @@ MPNET = [
     ["__main__"],
 ]
 SWEEPER = [
-    ["errors", "importing", "waiting"],
+    ["errors", "importing", "scratch", "waiting"],
     ["config"],
     ["results"],
     ["ledger"],

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from sweeper.execution.assignment import StageName
 from sweeper.execution.storage import RUNS, below, copy_folder, is_folder, run_folder, storage_of
 from sweeper.ledger import Ledger, open_ledger
 from sweeper.results.records import Record, RerunRecord
+from sweeper.scratch import scratch_folder
 
 SUMMARY = "Show what the networks of a sweep are certain of, and log it to MLflow."
 EXAMPLES = """examples:
@@ -131,8 +131,8 @@ def _show_and_log(
     console, output = plain_console(), folder / "analysis"
     if key != ledger.sweep_id:
         output /= runs[0].name
-    with tempfile.TemporaryDirectory(prefix="runs-") as place:
-        folders = [_fetched(run, Path(place)) for run in runs]
+    with scratch_folder() as place:
+        folders = [_fetched(run, place) for run in runs]
         paths = analyse(command, folders, output, console, **options)
     contents = {f"analysis/{path.name}": path.read_bytes() for path in paths}
     sweep = ledger.sweep

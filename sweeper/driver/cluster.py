@@ -11,6 +11,7 @@ from typing import Any
 import ray
 
 from sweeper.config.settings import Resources
+from sweeper.driver.ray_folders import mark_ray_folders, ray_place, remove_ray_folders
 from sweeper.driver.stopping import signals_kept
 from sweeper.errors import SweepError
 from sweeper.results.texts import counted
@@ -71,6 +72,7 @@ def left_as_found() -> Iterator[None]:
     finally:
         if not was_running:
             ray.shutdown()
+            remove_ray_folders()
 
 
 def connect(address: str | None, say: Callable[[str], None] = _log.warning) -> None:
@@ -96,9 +98,11 @@ def connect(address: str | None, say: Callable[[str], None] = _log.warning) -> N
 
 def _start_here(say: Callable[[str], None]) -> None:
     """Start Ray; on a busy machine its own limit of 30 s may be too short."""
+    mark_ray_folders()
+    here: dict[str, Any] = {"include_dashboard": False, "_temp_dir": str(ray_place())}
     for n_left in reversed(range(_ATTEMPTS)):
         try:
-            ray.init(address="local", include_dashboard=False, **_QUIET)
+            ray.init(address="local", **here, **_QUIET)
             return
         except Exception as error:  # a bare one, where one of its processes is late
             why = f"({str(error).strip().partition('. ')[0]})"

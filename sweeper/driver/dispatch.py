@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from sweeper.driver.stopping import signals_kept
 from sweeper.driver.sweep_queue import SweepQueue
 from sweeper.driver.watching import Lost, RayWatch, Silence
 from sweeper.execution.assignment import AnyAssignment
+from sweeper.scratch import scratch_folder
 
 # Tune sets a variable for PyTorch Lightning in every trial, and Ray starts a process for whoever
 # wants another environment: without it trials get the workers that are there already. There is no
@@ -46,8 +46,8 @@ def run_queue(queue: SweepQueue, trainable: Trainable, n_devices: int, watch: Ra
     """
     os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(n_devices)
     # Tune's own files are never read.
-    with tempfile.TemporaryDirectory(prefix="tune-") as folder, signals_kept(), suppress(Lost):
-        _tuner(queue, trainable, folder, watch).fit()
+    with scratch_folder() as folder, signals_kept(), suppress(Lost):
+        _tuner(queue, trainable, str(folder), watch).fit()
 
 
 def _tuner(queue: SweepQueue, trainable: Trainable, folder: str, watch: RayWatch) -> tune.Tuner:

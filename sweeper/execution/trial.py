@@ -6,13 +6,13 @@ import math
 import os
 import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sweeper.importing import importing
+from sweeper.scratch import scratch_folder
 
 with importing():  # PyTorch and Tune: every new worker waits for them
     import ray
@@ -29,7 +29,6 @@ with importing():  # PyTorch and Tune: every new worker waits for them
     from mpnet.training import EpochReport
     from sweeper.execution.assignment import AnyAssignment
     from sweeper.execution.recording import Recorder, Subject
-    from sweeper.execution.scratch import scratch_folder
     from sweeper.execution.shared_tasks import SharedTasks
     from sweeper.execution.storage import (
         MEMORY,
@@ -195,11 +194,11 @@ class _Trial:
         if place is None:
             return
         name = run_folder(self.assignment.run_key, configuration.seed)
-        with tempfile.TemporaryDirectory(prefix="run-") as folder:
-            write_results(Path(folder), configuration, results)
+        with scratch_folder() as folder:
+            write_results(folder, configuration, results)
             for state in self.folder.glob("*.pt"):
                 shutil.copy(state, folder)
-            copy_folder(folder, below(place, name))
+            copy_folder(str(folder), below(place, name))
 
     def _on_epoch_end(self, report: EpochReport) -> None:
         n_epochs = self.configurations[0].training.epochs

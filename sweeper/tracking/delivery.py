@@ -1,11 +1,10 @@
 """The way of a run into MLflow: each run and each point once, however often they are sent."""
 
 import base64
-import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sweeper.scratch import scratch_folder
 from sweeper.tracking.outbox import End, Event, File, Point, Record, Start
 from sweeper.tracking.store import connect
 
@@ -111,12 +110,12 @@ class Delivery:
 
 def upload(client: "MlflowClient", run: "Run", files: Iterable[File]) -> None:
     """Add artifacts."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         for file in files:
-            path = Path(folder, file["path"])
+            path = folder / file["path"]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(base64.b64decode(file["content"]))
-        client.log_artifacts(run.info.run_id, folder)
+        client.log_artifacts(run.info.run_id, str(folder))
 
 
 def trial_runs(client: "MlflowClient", experiment_id: str, sweep: str) -> "dict[str, list[Run]]":

@@ -101,7 +101,7 @@ def test_a_sweep_runs_and_its_secrets_stay_secret(
     done = cluster.launch(command.file, "--output", command.folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(command.finished()) == 3
-    assert len(command.finished("test")) == 2
+    assert len(command.reruns()) == 2
     for name, value in cluster.told.items():
         monkeypatch.setenv(name, value)
     assert_ledger_and_mlflow_agree(command, cluster.uri)

@@ -13,6 +13,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,11 +42,18 @@ class Compose:
         file.write_text("".join(f"{name}={value}\n" for name, value in told.items()))
         self.words = ["docker", "compose", "--env-file", str(file), "--project-name", "mpnet-test"]
         self.words += ["-f", str(DOCKER / "compose.yaml")]
+        known = ("PATH", "HOME", "DOCKER_HOST", "DOCKER_CONFIG")
+        self.options: dict[str, Any] = {
+            "cwd": ROOT,
+            "text": True,
+            # The environment counts more than the file, and what is in it would change containers.
+            "env": {name: os.environ[name] for name in known if name in os.environ},
+        }
 
     def run(self, *words: str, code: int | None = 0) -> str:
         """To its end; gives what it printed."""
         command = [*self.words, *words]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, **self.options)
         printed = done.stdout + done.stderr
         assert code is None or done.returncode == code, f"{words}: {done.returncode}\n{printed}"
         return printed
@@ -60,8 +68,8 @@ class Compose:
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """In the background."""
-        out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        return subprocess.Popen([*self.words, *words], cwd=ROOT, text=True, **out)
+        out: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.Popen([*self.words, *words], **out, **self.options)
 
     def inside(self, service: str, *words: str) -> str:
         """In a container that runs."""
@@ -147,13 +155,59 @@ def test_nobody_gets_in_without_a_word(compose: Compose) -> None:
     assert status(jobs, Authorization=f"Bearer {token}") == 200
 
 
-def test_metrics_of_nodes_are_closed_and_the_object_store_is_in_memory(compose: Compose) -> None:
-    for service in ("head", "worker"):
-        mapped = compose.inside(service, "sh", "-c", "cat /proc/[0-9]*/maps")
-        assert "/dev/shm/plasma" in mapped
-    log = compose.run("logs", "head", "worker")
+_WHO_ANSWERS = """
+import glob, socket, sys, urllib.request
+for name in ("tcp", "tcp6"):
+    rows = [line.split() for line in open("/proc/net/" + name).read().splitlines()[1:]]
+    for address, port in (row[1].split(":") for row in rows if row[3] == "0A"):
+        host = socket.gethostbyname(socket.gethostname())
+        if address.endswith(("0100007F", "0B00007F")):  # its own loop, Docker's name server
+            continue
+        for path in ("", "metrics"):
+            try:
+                urllib.request.urlopen(f"http://{host}:{int(port, 16)}/{path}", timeout=5).close()
+                print(int(port, 16))
+            except OSError:
+                pass
+            except Exception:  # it does not speak HTTP
+                pass
+"""
+
+
+@pytest.mark.parametrize(("service", "ports"), [("head", {8265, 44217, 44227}), ("worker", set())])
+def test_nothing_but_pages_and_counts_answers_without_a_token(
+    compose: Compose, service: str, ports: set[int]
+) -> None:
+    printed = compose.inside(service, "python", "-c", _WHO_ANSWERS)
+    assert {int(line) for line in printed.split()} == ports
+
+
+def test_the_database_is_for_the_tracking_server_alone(compose: Compose) -> None:
+    knock = "import socket; socket.create_connection(('database', 5432), 10)"
+    compose.inside("tracking", "python", "-c", knock)
+    refused = compose.run("exec", "-T", "head", "python", "-c", knock, code=1)
+    assert "gaierror" in refused
+
+
+@pytest.mark.parametrize("service", ["head", "worker"])
+def test_the_object_store_is_in_memory(compose: Compose, service: str) -> None:
+    assert "/dev/shm/plasma" in compose.inside(service, "sh", "-c", "cat /proc/[0-9]*/maps")
+    log = compose.run("logs", service)
     assert "The object store is using /tmp instead of /dev/shm" not in log
-    assert "usage-stats.ray.io" not in log
+
+
+def test_nobody_looks_for_the_makers_of_ray(compose: Compose) -> None:
+    read = "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep REPORT_URL | sort --unique"
+    told = compose.inside("head", "sh", "-c", read)
+    assert told.split() == ["RAY_USAGE_STATS_REPORT_URL=http://127.0.0.1:9"]
+
+
+def test_data_of_somebody_else_are_named(compose: Compose, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    mounted = ("run", "--rm", "--no-deps", "-T", "--volume", f"{tmp_path}:/data")
+    printed = compose.run(*mounted, "head", "docker/launch.sh", "--help")
+    assert "MPNET_DATA: /data must be a folder that user 1000 reads and writes" in printed
+    assert "user 0 (mode 755)'s" in printed
 
 
 # A sweep

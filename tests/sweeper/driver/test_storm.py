@@ -11,13 +11,15 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from sweeper.errors import INTERRUPTED
 from sweeper.ledger import open_ledger
 from tests.sweeper.servers import Server
 from tests.sweeper.sweeps import (
@@ -25,7 +27,6 @@ from tests.sweeper.sweeps import (
     Command,
     assert_ledger_and_mlflow_agree,
     descendants,
-    is_alive,
     kill,
     workers,
 )
@@ -36,7 +37,8 @@ _N_KILLS = int(os.environ.get("STORM_KILLS", "40"))
 _SEED = int(os.environ.get("STORM_SEED", secrets.randbelow(10**6)))
 _NAMES, _N_POINTS = ("a", "b"), 8
 _PATIENCE = 1800.0  # seconds: for a machine that others use too
-_KINDS = ("driver", "worker", "raylet", "gcs_server", "tracking", "pause")
+_VICTIMS = ("driver", "worker", "raylet", "gcs_server", "tracking")
+_KINDS = (*_VICTIMS, "pause")
 _PAUSE = 30.0  # seconds of SIGSTOP
 
 
@@ -56,7 +58,7 @@ def _queue(folder: Path, uri: str) -> Command:
     files.mkdir()
     for name, method in zip(_NAMES, ("ppbi", "lra"), strict=True):
         blocks = {
-            "run": {**SMALL["run"], "method": {"name": method}, "epochs": 30},
+            "run": {**SMALL["run"], "method": {"name": method}, "epochs": 60},
             "space": {"method.tau_0": {"grid": [10.0**-n for n in range(3, 3 + _N_POINTS)]}},
             "sweep": {
                 **{"sampler": "grid", "checkpoint_epochs": 1, "retries": 1000},
@@ -94,7 +96,7 @@ class Storm:
 
     def __init__(self, command: Command, server: Server, random: Random) -> None:
         self.command, self.server, self.random = command, server, random
-        self.family: set[int] = set()  # every process that a driver has ever had
+        self.kinds, self.pauses = _dealt(random, _KINDS), _dealt(random, _VICTIMS)
         self.count = Counter[str]()
         self.n_starts = 0
         self.driver = self._started()
@@ -103,17 +105,21 @@ class Storm:
         self.n_starts += 1
         return self.command.start(*(["--resume"] if self.n_starts > 1 else []))
 
-    def strike(self) -> bool:
-        """Wait until trials run, then kill something; False if there is nothing left to do."""
-        if not self.is_at_work():
-            return False
-        time.sleep(self.random.uniform(0, 4))
-        self.family |= set(descendants(self.driver.pid))
-        kind = self.random.choice(_KINDS)
-        self._kill(kind)
-        self.count[kind] += 1
-        print(f"{sum(self.count.values())}: {kind}", flush=True)
-        return True
+    def strike(self) -> None:
+        """Wait until trials run, then hit something."""
+        kind = next(self.kinds)
+        victim = next(self.pauses) if kind == "pause" else kind
+        while True:
+            assert self.is_at_work(), f"all was done after {self.count.total()} kills; more points"
+            time.sleep(self.random.uniform(0, 4))
+            if pids := self._processes(victim):
+                break
+        if kind == "pause":
+            self._pause(pids)
+        else:
+            self._kill(victim, pids)
+        self.count[kind if kind == victim else f"{kind} {victim}"] += 1
+        print(f"{self.count.total()}: {kind} {victim} {pids}", flush=True)
 
     def is_at_work(self) -> bool:
         """Whether a trial runs; drivers that a kill has ended are started again."""
@@ -123,33 +129,48 @@ class Storm:
             if self.driver.poll() is not None:
                 printed, _ = self.driver.communicate()
                 assert "Traceback" not in printed, printed
+                assert self.driver.returncode in (0, INTERRUPTED, -signal.SIGKILL), printed
                 if self.driver.returncode == 0:
                     return False
+                assert self.driver.returncode != INTERRUPTED or "Go on with:" in printed, printed
                 self.driver = self._started()
             time.sleep(0.2)
         return True
 
-    def _kill(self, kind: str) -> None:
-        running = workers(self.driver.pid)
-        if kind == "driver":
-            kill(self.driver.pid)
-        elif kind == "tracking":
+    def _processes(self, victim: str) -> list[int]:
+        """Those that make up a victim, or one of many of its kind."""
+        if victim == "driver":
+            return [] if self.driver.poll() is not None else [self.driver.pid]
+        if victim == "worker":
+            running = workers(self.driver.pid)
+            return [self.random.choice(running)] if running else []
+        if victim == "tracking":
+            pid = self.server.process.pid
+            return [pid, *descendants(pid)]
+        return [pid for pid in descendants(self.driver.pid) if _program(pid) == victim]
+
+    def _kill(self, victim: str, pids: list[int]) -> None:
+        if victim == "tracking":
             self.server.stop()
             time.sleep(self.random.uniform(0, 4))
             self.server.start()
-        elif kind in ("raylet", "gcs_server"):
-            for pid in self.family & set(descendants(self.driver.pid)):
-                if _program(pid) == kind:
-                    kill(pid)
-        elif running:
-            victim = self.random.choice(running)
-            if kind == "worker":
-                kill(victim)
-            else:
-                os.kill(victim, signal.SIGSTOP)
-                time.sleep(_PAUSE)
-                if is_alive(victim):
-                    os.kill(victim, signal.SIGCONT)
+            return
+        for pid in pids:
+            kill(pid)
+
+    def _pause(self, pids: list[int]) -> None:
+        """Stand still as a machine does that is suspended."""
+        for how, seconds in ((signal.SIGSTOP, _PAUSE), (signal.SIGCONT, 0)):
+            for pid in pids:
+                with suppress(ProcessLookupError):  # Ray ends those that it gives up
+                    os.kill(pid, how)
+            time.sleep(seconds)
+
+
+def _dealt(random: Random, cards: Sequence[str]) -> Iterator[str]:
+    """All of them in a random order, again and again, so that none is left out."""
+    while True:
+        yield from random.sample(cards, len(cards))
 
 
 def _program(pid: int) -> str:
@@ -159,22 +180,42 @@ def _program(pid: int) -> str:
         return ""
 
 
-def test_a_storm_of_kills_changes_nothing(tmp_path: Path, place: Path, server: Server) -> None:
+def _alive(place: Path) -> list[str]:
+    """Processes that were told to work there."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"TMPDIR={place}\0".encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+def _left(place: Path) -> list[Path]:
+    """Files of launches and folders of Ray's that are there."""
+    return [*place.glob("[!r]*"), *(place / "ray").glob("session_*")]
+
+
+def test_a_storm_of_kills_changes_nothing(tmp_path: Path, server: Server, place: Path) -> None:
     print(f"\nSTORM_SEED={_SEED} STORM_KILLS={_N_KILLS}", flush=True)
+    start = time.monotonic()
     whole = _queue(tmp_path / "whole", f"sqlite:///{tmp_path}/whole.db")
     whole.run()
+    print(f"undisturbed: {time.monotonic() - start:.0f} s", flush=True)
     torn = _queue(tmp_path / "torn", server.uri)
     storm = Storm(torn, server, Random(_SEED))
     for _ in range(_N_KILLS):
-        assert storm.strike(), f"all was done after {sum(storm.count.values())} kills; more points"
+        storm.strike()
     while storm.is_at_work():
-        storm.family |= set(descendants(storm.driver.pid))
         time.sleep(1)
-    print(f"{sum(storm.count.values())} kills, {storm.n_starts} starts: {dict(storm.count)}")
+    seconds = time.monotonic() - start
+    print(f"{storm.n_starts} starts, {seconds:.0f} s in all: {dict(storm.count)}", flush=True)
+    for kind in _KINDS:
+        n_hit = sum(n for what, n in storm.count.items() if what.startswith(kind))
+        assert n_hit >= _N_KILLS // len(_KINDS), kind
     torn.run("--resume")  # MLflow gets what it has missed
     assert _found(torn) == _found(whole)
     assert len(_found(torn)) == len(_NAMES) * 2 * _N_POINTS
     for name in _NAMES:
         assert_ledger_and_mlflow_agree(_part(torn, name), server.uri, name)
-    torn.wait_for(lambda: not any(map(is_alive, storm.family)), seconds=120)
-    assert not list(place.glob("mpnet-trial-*"))
+    torn.wait_for(lambda: not _alive(place), seconds=120)
+    assert _left(place) == []

@@ -1,4 +1,4 @@
-"""Folders that trials work in, on the disk of their node."""
+"""Folders that a process works in, on the disk of its node."""
 
 import os
 import shutil
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PREFIX = "mpnet-trial-"
+_PREFIX = "mpnet-scratch-"
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for the time of a trial; what trials that were killed have left goes first."""
+    """A folder for a while; what processes that were killed have left goes first."""
     _remove_left_over()
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
         yield Path(folder)
@@ -21,11 +21,12 @@ def scratch_folder() -> Iterator[Path]:
 def _remove_left_over() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         process, _, _ = folder.name.removeprefix(_PREFIX).partition("-")
-        if process.isdigit() and not _is_alive(int(process)):
+        if process.isdigit() and not process_lives(int(process)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_alive(process: int) -> bool:
+def process_lives(process: int) -> bool:
+    """Whether a process of this machine is there, whosever it is."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
