@@ -76,9 +76,14 @@ class StepNumbers:
     def __init__(
         self, values: Callable[[int], Sequence[float]], n_steps: int, device: torch.device
     ) -> None:
-        self._plan = torch.tensor([values(step) for step in range(n_steps)], device=device)
+        self._values, self._n_steps, self._device = values, n_steps, device
+        self.renew()
         self._now = self._plan[0].clone()
-        self._n_steps = n_steps
+
+    def renew(self) -> None:
+        """Ask for the numbers of all steps again: something that they depend on has changed."""
+        plan = [self._values(step) for step in range(self._n_steps)]
+        self._plan = torch.tensor(plan, device=self._device)
 
     def at(self, step: int) -> tuple[Tensor, ...]:
         """The numbers, as they are from now on."""

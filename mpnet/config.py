@@ -55,7 +55,7 @@ class RunConfig(BaseModel):
             unasked["benchmark"] = {"class_order"}
         if not self.plugins:
             unasked["plugins"] = True
-        unasked["training"] = {"cuda_graph"}  # which changes no bit
+        unasked["training"] = self._idle_settings()
         if self.training.precision == "float32":
             unasked["training"] |= {"precision"}
         return self.model_dump_json(exclude=unasked)
@@ -75,12 +75,16 @@ class RunConfig(BaseModel):
             "device": True,
             "data_root": True,
             "method": True,
-            "training": {"cuda_graph"},
+            "training": self._idle_settings(),
             **({} if self.plugins else {"plugins": True}),
         }
         rest = self.model_dump(mode="json", exclude=unread)
         read = {key: value for key, value in options.items() if key not in later}
         return json.dumps({**rest, "first_task": {"kind": kind, **read}}, sort_keys=True)
+
+    def _idle_settings(self) -> set[str]:
+        """The settings of the training that change no bit of this run."""
+        return {"cuda_graph"} | (set() if self.training.decay == "plateau" else {"plateau_epochs"})
 
     def torch_device(self) -> torch.device:
         """The device of this run; "auto" is the first GPU that it can see.

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from annotated_types import Ge, Gt, Lt
@@ -21,9 +21,13 @@ from mpnet.machine import Precision
 from mpnet.methods import Method, Progress
 from mpnet.networks import Network
 from mpnet.optimiser import Adam, SecondMoment
+from mpnet.schedule import Decay, rate_share
 
 Count = Annotated[int, Ge(1), Lt(2**31)]
-_STATE = ("epoch", "step", "best_epoch", "best_accuracy", "best_state", "curve", "seconds")
+_STATE = (
+    *("epoch", "step", "best_epoch", "best_accuracy", "best_state"),
+    *("n_lowered", "lowered_at", "curve", "seconds"),
+)
 _FAINT = 1e-6  # what rounding can leave of a gradient that is zero, relative to the loss
 
 
@@ -37,7 +41,9 @@ class TrainingSettings:
         learning_rate: of Adam.
         second_moment: of Adam, one for every "parameter", or one for every "tensor": see `Adam`.
         warmup_steps: steps over which the rate rises to its value at the start of every task.
-        decay: "none", or "cosine" for a rate that falls to zero by the end of every task.
+        decay: "none"; "cosine" for a rate that falls to zero by the end of every task; "plateau"
+            for a third of it whenever the validation accuracy has stood still.
+        plateau_epochs: without a better validation accuracy, before "plateau" lowers the rate.
         clip_norm: largest gradient norm; None to leave gradients as they are.
         patience: epochs without a better validation accuracy before a task ends; None for all.
         precision: the fewest digits that factors of matrix products and convolutions may have; all
@@ -52,7 +58,8 @@ class TrainingSettings:
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     second_moment: SecondMoment = "parameter"
     warmup_steps: Annotated[int, Ge(0), Lt(2**31)] = 100
-    decay: Literal["none", "cosine"] = "none"
+    decay: Decay = "none"
+    plateau_epochs: Count = 5
     clip_norm: Annotated[float, Gt(0)] | None = None
     patience: Count | None = None
     precision: Precision = "float32"
@@ -86,7 +93,7 @@ class TaskTrainer:
         method.network.begin_task(t)
         method.begin_task(t)
         self.method, self.stream, self.t, self.settings = method, stream, t, settings
-        self.epoch = self.step = self.best_epoch = 0
+        self.epoch = self.step = self.best_epoch = self.n_lowered = self.lowered_at = 0
         self.best_accuracy = -1.0
         self.tasks = method.training_tasks(t)
         self.trained = method.trained_parameters(t)
@@ -140,6 +147,7 @@ class TaskTrainer:
         if all_pull <= all_noise and self._is_guessing(reached):
             raise Dead(self.t, self.epoch)
         self._remember(reached)
+        self._lower_rate()
         self.epoch += 1
         self.curve.append((mean_loss, reached))
         self.seconds += time.perf_counter() - start
@@ -156,6 +164,17 @@ class TaskTrainer:
         n_examples = sum(len(self.stream[i].validation) for i in self.tasks)
         if reached >= self.best_accuracy - standard_error(self.best_accuracy, n_examples):
             self.best_state = {k: v.clone() for k, v in self.method.state_dict().items()}
+
+    def _lower_rate(self) -> None:
+        """Go on at a third of the rate where validation has stood still, if that is asked for."""
+        waited = self.epoch - max(self.best_epoch, self.lowered_at)
+        if self.settings.decay == "plateau" and waited >= self.settings.plateau_epochs:
+            self.n_lowered, self.lowered_at = self.n_lowered + 1, self.epoch
+            self._renew_numbers()
+
+    def _renew_numbers(self) -> None:
+        if self._numbers is not None:
+            self._numbers.renew()
 
     def finish(self) -> None:
         """Go back to the weights of the best epoch and let the method remember them."""
@@ -178,6 +197,7 @@ class TaskTrainer:
         for name, value in state.items():
             if name != "optimiser":
                 setattr(self, name, value)
+        self._renew_numbers()
 
     def train_step(self, batch: Sequence[Group]) -> tuple[Tensor, Tensor]:
         """Take a step; gives the loss and the size of the likelihood's gradient at the head."""
@@ -196,7 +216,8 @@ class TaskTrainer:
 
     def _values(self, step: int) -> tuple[float, float, float]:
         """The parts of the epoch and of the task before a step, and its learning rate."""
-        share = rate_share(step, self.n_steps, self.settings)
+        warmup, decay = self.settings.warmup_steps, self.settings.decay
+        share = rate_share(step, self.n_steps, warmup, decay, self.n_lowered)
         of_epoch, of_task = step % self.n_batches / self.n_batches, step / self.n_steps
         return of_epoch, of_task, self.settings.learning_rate * share
 
@@ -258,14 +279,6 @@ class TaskTrainer:
 def standard_error(accuracy: float, n_examples: int) -> float:
     """The standard error of an accuracy that was measured on this many examples."""
     return math.sqrt(accuracy * (1 - accuracy) / n_examples)
-
-
-def rate_share(step: int, n_steps: int, settings: TrainingSettings) -> float:
-    """The part of the learning rate that is in force at a step of a task."""
-    warmth = min(1.0, (step + 1) / max(settings.warmup_steps, 1))
-    if settings.decay == "none":
-        return warmth
-    return warmth * 0.5 * (1 + math.cos(math.pi * step / n_steps))
 
 
 def batch_nll(network: Network, batch: Sequence[Group]) -> Tensor:

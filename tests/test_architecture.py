@@ -58,6 +58,7 @@ MPNET = [
         "allocator",
         "machine",
         "optimiser",
+        "schedule",
         "capture",
     ],
     ["layers", "datasets", "importance"],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Gt
 from torch import Tensor, nn
 
 from mpnet.benchmarks import Examples
@@ -15,6 +15,7 @@ from mpnet.selectivity import Selectivity, Words, selectivity_of
 PLAIN = "plain"  # a kind of first task: the cross-entropy alone
 
 NonNegative = Annotated[float, Ge(0)]
+Rate = Annotated[float, Gt(0)]
 Scales = Sequence[tuple[nn.Parameter, Tensor]]
 
 

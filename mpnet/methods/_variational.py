@@ -14,13 +14,12 @@ from mpnet.layers.moment import (
     natural_step,
     total_kl,
 )
-from mpnet.methods._base import Method, NonNegative, Scales
+from mpnet.methods._base import Method, NonNegative, Rate, Scales
 from mpnet.networks import Network
 
 VARIATIONAL = "variational"  # the kind of first task: tau_0 * KL, whatever protects it afterwards
 
 Variance = Literal["adam", "natural"]
-Rate = Annotated[float, Gt(0)]
 Share = Annotated[float, Gt(0), Le(1)]
 
 

@@ -8,7 +8,9 @@ earlier tasks. A weight takes 1 - min(m_out, m_in) of its step.
 Choices: the *update* is masked, which holds under any optimiser; the authors mask the gradient,
 which only plain SGD respects. They correct the gradient of an embedding by
 s_max (cosh(s e) + 1) / (s (cosh(e) + 1)), which makes it s_max sigmoid'(e) times that of the gate;
-it is computed as the latter, where nothing overflows. Running statistics of a batch norm, which
+it is computed as the latter, where nothing overflows. They train by plain SGD, where that
+gradient, some hundred times that of a weight, moves an embedding as far; Adam divides it out, so
+embeddings have a rate of their own. Running statistics of a batch norm, which
 the authors do not use, are not masked; where all tasks share them, they drift.
 """
 
@@ -21,7 +23,7 @@ from torch import Tensor, nn
 
 from mpnet.benchmarks import Examples
 from mpnet.layers.gated import Gate, GatedLayers
-from mpnet.methods._base import METHODS, Method, NonNegative, Progress, Scales
+from mpnet.methods._base import METHODS, Method, NonNegative, Progress, Rate, Scales
 from mpnet.networks import Network
 from mpnet.optimiser import gradients_of
 
@@ -36,6 +38,7 @@ class HardAttention(Method):
         network: of gated layers.
         strength: c in the paper; the larger, the fewer units a task takes.
         s_max: steepest slope of the gates; the larger, the closer they come to 0 and 1.
+        embedding_learning_rate: Adam's for the embeddings; at that of the weights they rest.
     """
 
     family = "gated"
@@ -48,9 +51,11 @@ class HardAttention(Method):
         *,
         strength: NonNegative = 0.75,
         s_max: Annotated[float, Ge(1)] = 400.0,
+        embedding_learning_rate: Rate = 0.03,
     ) -> None:
         super().__init__(network)
         self.strength, self.s_max = strength, s_max
+        self.embedding_learning_rate = embedding_learning_rate
         self.slope: float | Tensor = s_max
         self.sizes = [m.n_units for m in network.trunk.modules() if isinstance(m, Gate)]
         n_units = sum(self.sizes)
@@ -90,9 +95,14 @@ class HardAttention(Method):
         gradient += torch.ops.aten.sigmoid_backward(pull, embedding.sigmoid())
 
     def update_scales(self, t: int, learning_rate: float) -> Scales:
-        """Weights between used units rest."""
-        if t == 0:
-            return ()
+        """Weights between used units rest; embeddings move by their own rate."""
+        embedding = self.embeddings[t]
+        factor = self.embedding_learning_rate / learning_rate
+        scales = [(embedding, torch.full_like(embedding, factor))] if factor != 1 else []
+        return scales if t == 0 else [*scales, *self._held_back()]
+
+    def _held_back(self) -> Scales:
+        """What is left of the step of each shared weight."""
         scales: list[tuple[nn.Parameter, Tensor]] = []
         masks = self.mask.split(self.sizes)
         before, waiting = None, list[nn.Parameter]()

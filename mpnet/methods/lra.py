@@ -6,8 +6,8 @@ from torch import Tensor
 from mpnet.benchmarks import Examples
 from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, learning_rates
 from mpnet.layers.moment import by_member
-from mpnet.methods._base import METHODS, NonNegative, Protection, Scales
-from mpnet.methods._variational import VARIATIONAL, Rate, Share, Variance, VariationalMethod
+from mpnet.methods._base import METHODS, NonNegative, Protection, Rate, Scales
+from mpnet.methods._variational import VARIATIONAL, Share, Variance, VariationalMethod
 from mpnet.networks import Network
 from mpnet.selectivity import Words
 

@@ -1,12 +1,14 @@
 """PPBI, per-parameter Bayesian inference: the more certain a parameter, the heavier its KL."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
 from mpnet.benchmarks import Examples
 from mpnet.importance import Accumulate, Guard, Map, Measure, Scale, kl_weights
-from mpnet.methods._base import METHODS, NonNegative, Protection
-from mpnet.methods._variational import VARIATIONAL, Rate, Share, Variance, VariationalMethod
+from mpnet.methods._base import METHODS, NonNegative, Protection, Rate
+from mpnet.methods._variational import VARIATIONAL, Share, Variance, VariationalMethod
 from mpnet.networks import Network
 from mpnet.selectivity import Words
 
@@ -35,7 +37,8 @@ class PerParameterBayesianInference(VariationalMethod):
         guard: see `importance.Map`.
         accumulate: see `importance.Map`.
         tau_max: weight of the most certain parameter; the paper searches 1e-7 to 1e-2.
-        tau_min: weight of the most uncertain parameter.
+        tau_min: weight of the most uncertain parameter; "tau_max" for one weight for all, which
+            is variational continual learning (VCL) by moment propagation.
     """
 
     first_task = VARIATIONAL
@@ -57,7 +60,7 @@ class PerParameterBayesianInference(VariationalMethod):
         guard: Guard = 0.05,
         accumulate: Accumulate = "last",
         tau_max: NonNegative = 2e-7,
-        tau_min: NonNegative = 1e-12,
+        tau_min: NonNegative | Literal["tau_max"] = 1e-12,
     ) -> None:
         super().__init__(
             network,
@@ -67,7 +70,7 @@ class PerParameterBayesianInference(VariationalMethod):
             rho_learning_rate=rho_learning_rate,
         )
         self.map = Map(measure, scale, guard, accumulate)
-        self.tau_min, self.tau_max = tau_min, tau_max
+        self.tau_min, self.tau_max = tau_max if tau_min == "tau_max" else tau_min, tau_max
         n_parameters = sum(member.mean.numel() for member in self.trunk())
         self.register_buffer("uncertainty", torch.ones(n_parameters))
         self.register_buffer("tau", torch.full((n_parameters,), tau_0))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mpnet.errors import ConfigError, InputError
 from mpnet.layers import LayerFamily, Posterior, name_layers
-from mpnet.networks._norm import TaskNorm
+from mpnet.networks._norm import TaskNorm, TaskTrunk
 from mpnet.registry import Registry
 
 
@@ -66,6 +66,14 @@ class Network(nn.Module):
         for norm in self._norms:
             norm.turn_to(t, len(x))
         return self.trunk(self.layers.input(x, t))
+
+    def separate(self) -> TaskTrunk:
+        """Give every task a trunk of its own, each as the only one is now; gives all of them."""
+        trunks = self.trunk = TaskTrunk(self.trunk)
+        self._norms = [trunks]
+        trunks.provide(len(self.heads))
+        name_layers(self)
+        return trunks
 
     def begin_task(self, t: int) -> None:
         """Prepare for the training of task `t`; asked again when a run is resumed within it."""

@@ -1,4 +1,4 @@
-"""Batch norms that later tasks cannot change, around the batch norm of any layer family."""
+"""What later tasks cannot change: batch norms, around that of any family, or a whole trunk."""
 
 import copy
 from collections.abc import Callable
@@ -82,6 +82,17 @@ class PerTaskNorm(TaskNorm):
     def turn_to(self, t: int, n_examples: int) -> None:
         """Use the task's own norm."""
         self.place, self.is_resting = t, n_examples == 1
+
+
+class TaskTrunk(PerTaskNorm):
+    """A whole trunk for every task: what is learnt with a task is all that there is."""
+
+    def end_task(self, t: int) -> None:
+        """Hand nothing on."""
+
+    def turn_to(self, t: int, n_examples: int) -> None:
+        """Use the task's own trunk."""
+        self.place = t
 
 
 _KINDS: dict[BatchNorm, Callable[[nn.Module], list[nn.Module]]] = {

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from mpnet.reading import shown
 from mpnet.registry import did_you_mean
+from sweeper.config.reseeding import Drawn
 from sweeper.config.space import Values
 
 Metric = Literal["acc", "bwt"]
@@ -117,6 +118,7 @@ class SelectSettings(_Block):
         at_least: finished trials without which nothing is selected.
         each: paths of the space; the top of each combination of their values are rerun.
         class_orders: further runs of each, on class orders that the search has not seen.
+        reseed: what of the benchmark these runs draw by their own seed; the search keeps its own.
     """
 
     top: Annotated[int, Ge(0)] = 1
@@ -125,6 +127,7 @@ class SelectSettings(_Block):
     at_least: Annotated[int, Ge(1)] = 2
     each: tuple[str, ...] = ()
     class_orders: Annotated[FewRuns, Ge(0)] = 0
+    reseed: tuple[Drawn, ...] = ()
 
 
 _INNER: Mapping[str, type[_Block]] = {"resources": Resources, "notify": Notify}

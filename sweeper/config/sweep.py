@@ -166,6 +166,11 @@ def bound_sweep(
     select = bind_block(SelectSettings, blocks.get("select"), f"{where}: select", found)
     _check_together(space, settings, where, found)
     _check_bound(settings, select, where, found)
+    if select.class_orders and "class_order" in select.reseed:
+        found.append(
+            f"{where}: select.reseed: class orders must not follow the seeds where "
+            f"select.class_orders asks for {select.class_orders} of their own; remove one of them."
+        )
     if settings.notify:
         found += [f"{where}: sweep.notify{fault}" for fault in _notify_faults(settings.notify)]
     _check_each(space, raw_space, select.each, f"{where}: select.each", found)
@@ -189,10 +194,11 @@ _FREE = (  # none of them changes what a trial comes to
 
 
 def _without_budget(sweep: Sweep) -> dict[str, Any]:
-    """What must stay the same: the test reruns and the length of the sweep may change."""
+    """What must stay the same: the number of reruns and the length of the sweep may change."""
     settings = {**(sweep.blocks.get("sweep") or {})}
     kept = {key: value for key, value in settings.items() if key not in _FREE}
-    return {"run": sweep.run, "space": sweep.blocks.get("space"), "sweep": kept}
+    space, reseed = sweep.blocks.get("space"), sweep.select.reseed
+    return {"run": sweep.run, "space": space, "sweep": kept, "reseed": reseed}
 
 
 def _check_together(

@@ -147,7 +147,8 @@ class ActiveSweep:
         """The run as it will be, every default filled in."""
         device = "cuda" if self.prepared.share.gpu else "cpu"
         if isinstance(what, Rerun):
-            return binding.rerun_run(self.chosen[what.configuration], what, device)
+            chosen = self.chosen[what.configuration]
+            return binding.rerun_run(self.sweep, chosen, what, device)
         return binding.trial_run(self.sweep, what, device)
 
     def _surroundings(self) -> Surroundings:

@@ -10,6 +10,7 @@ from mpnet.cost import Need, expected_seconds, least_memory, measured_need
 from mpnet.errors import ConfigError, DataMissing
 from mpnet.machine import count_gpus, free_device_memory, memory, name_of
 from mpnet.training import TrainingSettings
+from sweeper.config.reseeding import benchmark_seeds, undrawn
 from sweeper.config.space import Values, with_values
 from sweeper.config.sweep import Sweep
 from sweeper.errors import SweepError
@@ -34,6 +35,7 @@ def check(sweep: Sweep) -> list[RunConfig]:
     faults = {fault: None for fault in faults if not fault.startswith(_places_left_open(sweep))}
     if sweep.select.class_orders:
         faults |= dict.fromkeys(_order_faults(sweep))
+    faults |= dict.fromkeys(_reseeding_faults(sweep))
     if faults:
         raise SweepError("\n".join(faults))
     return configurations
@@ -54,16 +56,16 @@ def trial_run(sweep: Sweep, values: Values, device: str) -> dict[str, Any]:
     return parse_run(block, f"{sweep.name}: run").model_dump(mode="json")
 
 
-def rerun_run(chosen: TrialRecord, rerun: Rerun, device: str) -> dict[str, Any]:
+def rerun_run(sweep: Sweep, chosen: TrialRecord, rerun: Rerun, device: str) -> dict[str, Any]:
     """The run of a chosen trial once more: on the test sets, with a seed of its own.
 
-    On a class order of its own, too, if the rerun has one.
+    So has what the sweep draws anew; on a class order of its own, too, if the rerun has one.
     """
     assert chosen.number == rerun.configuration
+    order = {} if rerun.class_order is None else {"class_order": rerun.class_order}
+    drawn = {**benchmark_seeds(sweep.select.reseed, rerun.seed), **order}
     again = {**chosen.run, "split": "test", "seed": rerun.seed, "device": device}
-    if rerun.class_order is not None:
-        again["benchmark"] = {**again["benchmark"], "class_order": rerun.class_order}
-    return again
+    return {**again, "benchmark": {**chosen.run["benchmark"], **drawn}} if drawn else again
 
 
 def first_tasks(run: Mapping[str, Any], seeds: Sequence[int]) -> tuple[str, ...]:
@@ -110,6 +112,16 @@ def _order_faults(sweep: Sweep) -> Iterator[str]:
             yield (
                 f"{sweep.name}: select.class_orders: the benchmark must have class orders, but "
                 f"{which} has none; use 0, or one of {', '.join(known)} in several tasks."
+            )
+
+
+def _reseeding_faults(sweep: Sweep) -> Iterator[str]:
+    """What reruns should draw by their seed, and benchmarks do not draw."""
+    for benchmark in _benchmarks(sweep):
+        if missing := undrawn(sweep.select.reseed, benchmark):
+            yield (
+                f"{sweep.name}: select.reseed: the benchmark must draw it, but "
+                f"'{benchmark['name']}' draws no {' and no '.join(missing)}; remove it."
             )
 
 

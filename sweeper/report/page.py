@@ -181,9 +181,12 @@ def _search_line(facts: Facts) -> str:
     seeds = f", {sweep.settings.repeats} seeds each" if sweep.settings.repeats > 1 else ""
     stopper = "" if sweep.settings.scheduler == "none" else f", {sweep.settings.scheduler} stops"
     sought = " and ".join(metric.upper() for metric in sweep.objective)
+    drawn = " and ".join(name.replace("_", " ") for name in sweep.select.reseed)
+    reseeded = f" Reruns draw {drawn} by their own seed." if drawn else ""
     return (
         f"{texts.counted(len(sweep.space), 'parameter')}, sampler {sweep.sampler.name}, "
         f"{texts.counted(sweep.n_trials, 'trial')} planned{seeds}{stopper}; sought: {sought}."
+        f"{reseeded}"
     )
 
 
@@ -250,7 +253,11 @@ def _commands(facts: Facts, file: str) -> list[dict[str, Any]]:
         {
             "number": trial.number,
             "runs": texts.run_commands(
-                file, trial, seeds.get(trial.number, ()), orders.get(trial.number, {})
+                file,
+                trial,
+                seeds.get(trial.number, ()),
+                orders.get(trial.number, {}),
+                facts.sweep.select.reseed,
             ),
         }
         for trial in facts.ranked[:_N_COMMANDS]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mpnet.reading import dump_yaml
 from sweeper.config.groups import Group
+from sweeper.config.reseeding import Drawn, benchmark_seeds
 from sweeper.results.comparison import CONFIDENCE, Difference
 from sweeper.results.facts import AfterTask, Protected
 from sweeper.results.records import TrialRecord
@@ -143,6 +144,7 @@ def run_commands(
     trial: TrialRecord,
     test_seeds: Sequence[int],
     test_orders: Mapping[int, int] | None = None,
+    reseed: Sequence[Drawn] = (),
 ) -> list[str]:
     """What trains one configuration without a sweep: on validation, and on test if it was.
 
@@ -151,15 +153,24 @@ def run_commands(
         trial: with the configuration.
         test_seeds: of its reruns on the class order of the search; the first one is told.
         test_orders: class order -> seed of its reruns on unseen ones; the first one is told.
+        reseed: what reruns draw by their seed.
     """
     overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
     words = ["python", "-m", "mpnet", file, *overrides]
     search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
-    test = [[*words, "--split", "test", "--seed", str(seed)] for seed in test_seeds[:1]]
-    for order, seed in list((test_orders or {}).items())[:1]:
-        own = f"benchmark.class_order={order}"
-        test.append([*words, own, "--split", "test", "--seed", str(seed)])
+    tested = [(seed, dict[str, int]()) for seed in test_seeds[:1]]
+    tested += [(seed, {"class_order": n}) for n, seed in list((test_orders or {}).items())[:1]]
+    test = [[*words, *test_words(seed, reseed, order)] for seed, order in tested]
     return [shell_command(*command) for command in (search, *test)]
+
+
+def test_words(
+    seed: int, reseed: Sequence[Drawn], others: Mapping[str, int] | None = None
+) -> list[str]:
+    """What turns the command of a configuration into that of its rerun with a seed."""
+    drawn = {**benchmark_seeds(reseed, seed), **(others or {})}
+    own = [f"benchmark.{key}={value}" for key, value in drawn.items()]
+    return [*own, "--split", "test", "--seed", str(seed)]
 
 
 def _in_yaml(value: object) -> str:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from mpnet import training
 from mpnet.benchmarks import Examples, Split, TaskStream
 from mpnet.config import RunConfig
 from mpnet.errors import Dead, Diverged
@@ -12,13 +13,12 @@ from mpnet.networks import Network
 from mpnet.training import (
     EpochReport,
     TaskTrainer,
-    TrainingSettings,
     batch_nll,
     batches,
-    rate_share,
     standard_error,
 )
 from tests.mpnet.conftest import digits_run, train_task
+from tests.mpnet.test_capture import FakeGraph
 
 
 def _reports(config: RunConfig) -> list[EpochReport]:
@@ -64,6 +64,37 @@ def test_standard_error_of_an_accuracy_is_that_of_a_binomial() -> None:
 def test_patience_ends_a_task_that_gets_no_better() -> None:
     training = {"epochs": 50, "batch_size": 50, "learning_rate": 1e-9, "patience": 3}
     assert len(_reports(digits_run(training=training))) == 4
+
+
+@pytest.mark.parametrize(
+    ("decay", "shown", "divided"),
+    [
+        ("plateau", [5, 5, 4, 6, 6, 6, 6, 6], [1, 1, 1 / 3, 1 / 3, 1 / 3, 1 / 9, 1 / 9]),
+        ("plateau", [1, 2, 3, 4, 5, 6, 7, 8], [1] * 7),
+        ("none", [5, 5, 5, 5, 5, 5, 5, 5], [1] * 7),
+    ],
+)
+@pytest.mark.parametrize("has_graph", [False, True])
+def test_a_plateau_lowers_the_rate_to_a_third_wherever_it_is_kept(
+    decay: str,
+    shown: list[float],
+    divided: list[float],
+    has_graph: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = {"epochs": 8, "batch_size": 500, "warmup_steps": 0, "plateau_epochs": 2}
+    config = digits_run(training={**options, "decay": decay, "learning_rate": 0.01})
+    stream = config.build_stream()
+    if has_graph:
+        monkeypatch.setattr(training, "graph_for", lambda *_: FakeGraph())
+    trainer = TaskTrainer(config.build_method(stream), stream, 0, config.training)
+    accuracies = iter([0.5 + value / 100 for value in shown])
+    monkeypatch.setattr(trainer, "_validation_accuracy", lambda: next(accuracies))
+    rates, generator = [], torch.Generator().manual_seed(0)
+    while not trainer.is_finished:
+        trainer.train_epoch(generator)
+        rates.append(float(trainer._rate))
+    assert rates == pytest.approx([0.01, *(0.01 * part for part in divided)])
 
 
 def test_a_task_that_rests_on_wrong_answers_is_dead() -> None:
@@ -137,22 +168,6 @@ def _images(stream: TaskStream, tasks: list[int], generator: torch.Generator) ->
 
 def _sorted_rows(x: torch.Tensor) -> torch.Tensor:
     return torch.stack(sorted(x, key=lambda row: row.tolist()))
-
-
-@pytest.mark.parametrize(
-    ("decay", "step", "share"),
-    [
-        ("none", 0, 0.1),
-        ("none", 9, 1.0),
-        ("none", 99, 1.0),
-        ("cosine", 0, 0.1),
-        ("cosine", 50, 0.5),
-        ("cosine", 100, 0.0),
-    ],
-)
-def test_the_rate_warms_up_and_falls_as_asked(decay: str, step: int, share: float) -> None:
-    settings = TrainingSettings(warmup_steps=10, decay=decay)  # type: ignore[arg-type]
-    assert rate_share(step, 100, settings) == pytest.approx(share)
 
 
 class _Listening(FineTuning):

@@ -10,6 +10,8 @@ from mpnet.continual import run
 from mpnet.methods import METHODS
 from tests.mpnet.conftest import digits_run
 
+PLATEAU = {"decay": "plateau", "plateau_epochs": 1, "learning_rate": 0.05}
+
 every_method = pytest.mark.parametrize("name", list(METHODS))
 
 
@@ -47,6 +49,14 @@ def test_interrupted_and_resumed_equals_uninterrupted_bit_for_bit(
     name: str, batch_norm: object, n_epochs: int, tmp_path: Path
 ) -> None:
     config = digits_run(name, network={**contract.NORMED, "batch_norm": batch_norm})
+    assert contract.resume_faults(config, n_epochs, tmp_path) == []
+
+
+@every_method
+@pytest.mark.parametrize("n_epochs", [2, 3, 7])
+def test_a_lowered_rate_is_resumed_bit_for_bit(name: str, n_epochs: int, tmp_path: Path) -> None:
+    training = {**PLATEAU, "epochs": 5, "batch_size": 100, "warmup_steps": 2}
+    config = digits_run(name, network=contract.NORMED, training=training)
     assert contract.resume_faults(config, n_epochs, tmp_path) == []
 
 

@@ -5,11 +5,12 @@ import torch
 from torch import Tensor
 
 from mpnet.benchmarks import Preparation, Split, Task, TaskStream
+from mpnet.config import RunConfig
 from mpnet.layers.gated import GatedLayers
 from mpnet.methods import Progress
 from mpnet.methods.hat import HardAttention
 from mpnet.networks import build_network
-from mpnet.training import TaskTrainer, TrainingSettings
+from mpnet.training import TaskTrainer, TrainingSettings, batches
 from tests.mpnet.conftest import digits_run, trained
 
 N_HIDDEN = (6, 5)
@@ -106,6 +107,26 @@ def test_the_penalty_is_zero_when_no_unit_is_left() -> None:
     assert (method.embeddings[1].grad == 0).all()
 
 
+@pytest.mark.parametrize("t", [0, 1])
+def test_embeddings_have_a_rate_of_their_own(t: int) -> None:
+    options = {"network": {"name": "mlp", "hidden": [16]}, "seed": 1}
+    moved = [
+        _moved(digits_run(method={"name": "hat", "embedding_learning_rate": rate}, **options), t)
+        for rate in (0.01, 0.02)
+    ]
+    torch.testing.assert_close(moved[1], 2 * moved[0])
+
+
+def _moved(config: RunConfig, t: int) -> Tensor:
+    """What the first step of a task adds to its embedding."""
+    method, stream = trained(config, t), config.build_stream()
+    before = method.embeddings[t].detach().clone()
+    trainer = TaskTrainer(method.train(), stream, t, config.training)
+    generator = torch.Generator().manual_seed(0)
+    trainer.train_step(next(batches(stream, [t], 100, generator)))
+    return method.embeddings[t].detach() - before
+
+
 def test_an_embedding_is_trained_with_its_task_only_and_stays_within_bounds() -> None:
     method = trained(digits_run("hat"), 0)
     assert isinstance(method, HardAttention)
@@ -131,7 +152,7 @@ def test_a_weight_takes_the_share_that_its_two_units_leave() -> None:
         1 - torch.minimum(second.unsqueeze(1), first),
         1 - second,
     ]
-    scales = method.update_scales(1, 0.1)
+    scales = method.update_scales(1, method.embedding_learning_rate)
     assert [p for p, _ in scales] == list(method.network.trunk_parameters())
     torch.testing.assert_close([scale for _, scale in scales], expected)
 
@@ -141,7 +162,7 @@ def test_the_mask_of_a_channel_holds_for_all_its_pixels() -> None:
     method = after_one_task("alexnet", stream)
     method.mask.copy_(torch.rand_like(method.mask))
     channels, units = method.mask.split(method.sizes)[2:4]
-    (scale,) = (s for p, s in method.update_scales(1, 0.1) if p.shape == (2048, 1024))
+    (scale,) = (s for p, s in method.update_scales(1, 0.03) if p.shape == (2048, 1024))
     pixels = channels.view(-1, 1, 1).expand(256, 2, 2).flatten()
     torch.testing.assert_close(scale, 1 - torch.minimum(units.unsqueeze(1), pixels))
 

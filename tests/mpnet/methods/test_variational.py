@@ -46,6 +46,18 @@ def test_lra_keeps_the_standard_normal_prior() -> None:
         assert (member.prior_var == 1).all()
 
 
+@pytest.mark.parametrize("measure", ["var", "uniform"])
+def test_ppbi_without_a_range_holds_all_weights_alike_against_the_last_posterior(
+    measure: str,
+) -> None:
+    options = {"measure": measure, "tau_max": 1e-5, "tau_min": "tau_max"}
+    method = trained(digits_run(method={"name": "ppbi", **options}), 1)
+    assert isinstance(method, PerParameterBayesianInference)
+    assert method.tau.unique().tolist() == [pytest.approx(1e-5)]
+    for member in method.trunk():
+        assert torch.equal(member.prior_mean, member.mean)
+
+
 def test_ppbi_makes_the_posterior_the_prior_bit_for_bit_and_leaves_heads_alone() -> None:
     method = trained(digits_run("ppbi"), 1)
     assert isinstance(method, PerParameterBayesianInference)

@@ -17,7 +17,7 @@ MALFORMED = {
     "key that is far from all": (
         RUN + "select: {zzz: 3}",
         "s.yaml: select.zzz: there is no key 'zzz'; "
-        "there is at_least, class_orders, each, objective, seeds, top.",
+        "there is at_least, class_orders, each, objective, reseed, seeds, top.",
     ),
     "each is a text": (
         SPACE + "a: {grid: [0, 1]}\nselect: {each: a}",

@@ -116,6 +116,8 @@ def test_a_change_of_the_run_or_the_space_is_shown_and_one_of_the_selection_is_f
     longer = {**blocks, "space": {"a": {"grid": [1, 2, 3]}}}
     assert "+    - 3" in difference(old, parse_sweep(longer, "s"))
     assert difference(old, parse_sweep({**blocks, "select": {"top": 5}}, "s")) == ""
+    reseeded = {**blocks, "select": {"reseed": ["split"]}}  # or reruns would not be alike
+    assert "+  - split" in difference(old, parse_sweep(reseeded, "s"))
 
 
 # Blocks that do not fit together
@@ -141,6 +143,11 @@ MALFORMED = {
         SPACE + "benchmark.class_order: {int: [0, 9]}",
         "s.yaml: space.benchmark.class_order: class orders are not searched over, since the "
         "easiest would win; judge the best on others with select.class_orders.",
+    ),
+    "class orders of their own that follow the seeds": (
+        RUN + "select: {reseed: [split, class_order], class_orders: 2}",
+        "s.yaml: select.reseed: class orders must not follow the seeds where select.class_orders "
+        "asks for 2 of their own; remove one of them.",
     ),
     "search below a value": (
         SPACE + "method.name.x: {grid: [1]}",

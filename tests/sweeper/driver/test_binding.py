@@ -11,8 +11,17 @@ from mpnet.layers import FAMILIES
 from mpnet.methods import METHODS
 from mpnet.networks import NETWORKS
 from mpnet.training import TrainingSettings
+from sweeper.config.reseeding import benchmark_seeds
 from sweeper.config.sweep import Sweep, parse_sweep
-from sweeper.driver.binding import check, data_faults, n_steps, rerun_run, search_seeds, trial_run
+from sweeper.driver.binding import (
+    check,
+    data_faults,
+    first_tasks,
+    n_steps,
+    rerun_run,
+    search_seeds,
+    trial_run,
+)
 from sweeper.errors import SweepError
 from sweeper.results.records import Rerun
 from tests.sweeper.records import finished
@@ -91,22 +100,66 @@ def test_a_rerun_is_the_recorded_run_on_the_test_sets_with_a_seed_of_its_own() -
     recorded = {**resolved(), "training": {"epochs": 3, "an_option_of_old": 1}}
     chosen = finished(4, 0.9, 0.0, run=recorded)
     own = {"split": "test", "seed": 7, "device": "cuda"}
-    assert rerun_run(chosen, Rerun(4, 7), "cuda") == {**recorded, **own}
+    assert rerun_run(swept(), chosen, Rerun(4, 7), "cuda") == {**recorded, **own}
     assert (recorded["split"], recorded["seed"], recorded["device"]) == ("validation", 0, "cpu")
 
 
 def test_a_rerun_on_an_unseen_class_order_differs_in_nothing_else() -> None:
     recorded = resolved(benchmark={"name": "digits", "class_order": 5})
     chosen = finished(4, 0.9, 0.0, run=recorded)
-    plain, unseen = (rerun_run(chosen, Rerun(4, 7, order), "cpu") for order in (None, 0))
+    plain, unseen = (rerun_run(swept(), chosen, Rerun(4, 7, order), "cpu") for order in (None, 0))
     assert plain["benchmark"] == recorded["benchmark"]
     assert unseen == {**plain, "benchmark": {**recorded["benchmark"], "class_order": 0}}
 
 
 def test_a_trial_from_before_there_were_class_orders_can_be_rerun_on_one() -> None:
     recorded = {**resolved(), "benchmark": {"name": "digits"}}
-    again = rerun_run(finished(4, 0.9, 0.0, run=recorded), Rerun(4, 7, 0), "cpu")
+    again = rerun_run(swept(), finished(4, 0.9, 0.0, run=recorded), Rerun(4, 7, 0), "cpu")
     assert parse_run(again).benchmark["class_order"] == 0
+
+
+def reseeding(*drawn: str, benchmark: str = "permuted_mnist", **select: Any) -> Sweep:
+    run = {**RUN, "benchmark": {"name": benchmark}}
+    return parse_sweep({"run": run, "select": {"reseed": list(drawn), **select}}, "s")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_what_a_rerun_draws_anew_follows_its_seed_and_nothing_else_does(seed: int) -> None:
+    sweep = reseeding("split", "permutation")
+    recorded = trial_run(sweep, {}, "cpu")
+    drawn = {"split_seed": seed, "permutation_seed": 1000 * seed}
+    again = rerun_run(sweep, finished(4, 0.9, 0.0, run=recorded), Rerun(4, seed), "cpu")
+    plain = {**recorded, "split": "test", "seed": seed}
+    assert again == {**plain, "benchmark": {**recorded["benchmark"], **drawn}}
+    assert parse_run(again).model_dump(mode="json") == again
+
+
+def test_two_methods_draw_alike_with_the_same_seed_and_share_first_tasks() -> None:
+    sweep, names = reseeding("split", "permutation"), ("ft", "lra")
+    runs = [
+        rerun_run(
+            sweep,
+            finished(0, 0.9, 0.0, run={**trial_run(sweep, {}, "cpu"), "method": {"name": name}}),
+            Rerun(0, 3),
+            "cpu",
+        )
+        for name in names
+    ]
+    assert runs[0]["benchmark"] == runs[1]["benchmark"]
+    assert len({first_tasks(run, [3]) for run in runs}) == 1
+
+
+def test_permutations_of_two_seeds_have_none_in_common() -> None:
+    starts = [benchmark_seeds(["permutation"], seed)["permutation_seed"] for seed in (1, 2)]
+    assert starts[1] - starts[0] >= 1000  # task t draws from the start plus t
+
+
+def test_a_benchmark_that_does_not_draw_what_should_be_drawn_is_refused() -> None:
+    assert faults_of(reseeding("split", "class_order")) == [
+        "s: select.reseed: the benchmark must draw it, but 'permuted_mnist' draws no class_order; "
+        "remove it."
+    ]
+    assert check(reseeding("split", "class_order", benchmark="split_mnist"))
 
 
 @pytest.mark.parametrize(

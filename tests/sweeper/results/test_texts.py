@@ -57,6 +57,13 @@ def test_the_first_rerun_of_each_kind_has_a_command() -> None:
     ]
 
 
+def test_the_command_of_a_rerun_draws_what_the_rerun_drew() -> None:
+    trial = finished(0, 0.9, 0.0, values={})
+    _, again = run_commands("x.yaml", trial, (5, 6), reseed=("split", "permutation"))
+    drawn = "benchmark.split_seed=5 benchmark.permutation_seed=5000"
+    assert again.endswith(f"x.yaml {drawn} --split test --seed 5")
+
+
 def test_a_printed_command_begins_with_the_script_that_we_were_called_by(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
