@@ -153,7 +153,6 @@ class _Answers(_NotPickled, tune.Callback):
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
         """A worker has it."""
         self._silence.hear(trial)
-        self._queue.started(_assignment(trial))
 
     def on_trial_result(
         self,

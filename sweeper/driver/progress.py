@@ -67,7 +67,7 @@ class Progress:
         self._done = 0.0  # expected seconds of what has ended since the start
 
     def started(self, assignment: AnyAssignment) -> None:
-        """A trial has begun."""
+        """A trial is given to a worker, which may itself be starting."""
         n_steps = self.sweeps[assignment.sweep].n_steps
         self._running[_key(assignment)] = _Running(assignment, n_steps)
 

@@ -20,7 +20,7 @@ class Listener(Protocol):
     """Who wants to know how a queue goes on."""
 
     def started(self, assignment: AnyAssignment) -> None:
-        """A trial has begun, perhaps not for the first time."""
+        """A trial is given to a worker, perhaps not for the first time."""
 
     def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
         """A trial says how far it is."""
@@ -76,6 +76,7 @@ class SweepQueue:
                 self.refused[sweep.place] = error
                 continue
             if assignment is not None:
+                self.listener.started(assignment)
                 return assignment
             if sweep.is_over:
                 self.on_over(sweep)
@@ -107,10 +108,6 @@ class SweepQueue:
         sweep = self.sweeps[assignment.sweep]
         sweep.say(f"{sweep.sweep.name}: {assignment.name}: {text}.")
         self.on_silence(sweep, f"{assignment.name}: {text}")
-
-    def started(self, assignment: AnyAssignment) -> None:
-        """A worker has it."""
-        self.listener.started(assignment)
 
     def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
         """A worker says how far it is."""

@@ -55,7 +55,7 @@ class View:
     # What the queue tells
 
     def started(self, assignment: AnyAssignment) -> None:
-        """A trial has begun."""
+        """A trial is given to a worker."""
         self.progress.started(assignment)
 
     def reported(self, assignment: AnyAssignment, metrics: Mapping[str, Any]) -> None:
@@ -114,7 +114,9 @@ class View:
         for sweep in at_work:
             parts += [self._counts(sweep), self._best(sweep)]
             parts += running_lines(self.progress.running(sweep.place))
-        return Group(*(parts or [Text("starting", style="dim")]))
+        is_over = all(sweep.is_over for sweep in self.sweeps)
+        nothing_runs = "all is done, the report is being written" if is_over else "starting"
+        return Group(*(parts or [Text(nothing_runs, style="dim")]))
 
     def _counts(self, sweep: ActiveSweep) -> Text:
         stage = sweep.stage

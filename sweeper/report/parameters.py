@@ -29,7 +29,7 @@ def is_logarithmic(domain: Domain) -> bool:
     """Whether its axis is one of orders of magnitude."""
     if not is_numeric(domain) or domain.kind not in ("log_uniform", "grid"):
         return False
-    low, high = _ends(domain)
+    low, high = ends(domain)
     is_wide = low > 0 and high / low >= _LOG_FROM
     return domain.kind == "log_uniform" or is_wide
 
@@ -80,7 +80,7 @@ def _bins(domain: Domain, values: Sequence[Any]) -> list[Hashable]:
     if not is_numeric(domain) or 2 < len(domain.values) <= _N_BINS:
         return [repr(value) for value in values]
     scale = _scale(domain)
-    low, high = map(scale, _ends(domain))
+    low, high = map(scale, ends(domain))
     width = (high - low) / _N_BINS
     last = _N_BINS - 1
     return [v if v is None else min(last, int((scale(v) - low) / width)) for v in values]
@@ -96,7 +96,8 @@ def _n_top(done: Sequence[object]) -> int:
     return math.ceil(min(0.5, max(0.1, _TOP / len(done))) * len(done))
 
 
-def _ends(domain: Domain) -> tuple[float, float]:
+def ends(domain: Domain) -> tuple[float, float]:
+    """The least and the greatest of its numbers."""
     numbers: list[Any] = list(domain.values)
     return min(numbers), max(numbers)
 

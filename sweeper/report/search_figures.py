@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from sweeper.config.space import Domain
 from sweeper.report import coordinates, parameters
 from sweeper.report.figure import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Figure, div, dot
 from sweeper.report.table1.paper import cells_of
@@ -146,12 +147,28 @@ def slices(facts: Facts, metric: str) -> Figure:
         at = {"row": place // _COLUMNS + 1, "col": place % _COLUMNS + 1}
         for trials, look in groups:
             chart.add_trace(_slice(facts, trials, path, metric, look), **at)
-        is_log = parameters.is_logarithmic(facts.sweep.space[path])
-        scale = {"type": "log", "dtick": 1, "exponentformat": "power"} if is_log else {}
+        scale = _scale_of(facts.sweep.space[path])
         chart.update_xaxes(title_text=names[path], **scale, **at)
     chart.update_yaxes(title_text=parameters.LABELS[metric], col=1)
     chart.update_layout(showlegend=False)
     return Figure(name, title, caption + _part(facts), div(chart, name, 90 + 230 * n_rows))
+
+
+def _scale_of(domain: Domain) -> dict[str, Any]:
+    """An axis from end to end of what was searched, with some numbers at it."""
+    if not parameters.is_numeric(domain):
+        return {}
+    is_log = parameters.is_logarithmic(domain)
+    low, high = parameters.ends(domain)
+    start, stop = (math.log10(low), math.log10(high)) if is_log else (low, high)
+    margin = 0.05 * (stop - start) or 0.5
+    scale: dict[str, Any] = {"range": [start - margin, stop + margin]}
+    if is_log and stop - start < 2:  # hardly a power of ten in it
+        ticks = [low, math.sqrt(low * high), high]
+        scale |= {"tickvals": ticks, "ticktext": [f"{tick:.2g}" for tick in ticks]}
+    elif is_log:
+        scale |= {"dtick": math.ceil((stop - start) / 4), "exponentformat": "power"}
+    return scale | ({"type": "log"} if is_log else {})
 
 
 def _slice(

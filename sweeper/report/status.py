@@ -1,7 +1,7 @@
 """How sweeps are doing, on a terminal: what their ledgers know, and what their drivers say."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeper.ledger import JOURNAL, Ledger, open_ledger
-from sweeper.ledger.live import Live, read_live
-from sweeper.report.terminal import headline, print_lines, show_outcome
+from sweeper.ledger.live import Live, RunningTrial, read_live
+from sweeper.report.terminal import headline, print_lines, running_heads, show_outcome
 from sweeper.results.facts import Facts
 from sweeper.results.records import FINAL_STATES
 from sweeper.results.texts import NOTHING, counted, duration, percent
@@ -29,7 +29,7 @@ def show_status(console: Console, folder: Path) -> None:
     facts = ledger.facts()
     print_lines(console, [f"{facts.sweep.name}: {_state(ledger, live)}"])
     if live and live.running and live.is_fresh:
-        console.print(_running_table(live))
+        print_lines(console, list(_running_lines(live.running)))
     for line in _failures(facts):
         console.print(line, soft_wrap=True)
     show_outcome(console, facts)
@@ -91,18 +91,13 @@ def _state(ledger: Ledger, live: Live | None) -> str:
     return f"{state} ({live.driver}), {live.stage} {live.n_over}/{live.n_wanted} done{left}"
 
 
-def _running_table(live: Live) -> Table:
-    title = f"{counted(len(live.running), 'trial')} at work"
-    table = Table(title=title, title_justify="left")
-    table.add_column("", no_wrap=True)
-    for name in ("at", "ACC so far", "where", "heard of", "values"):
-        table.add_column(name, overflow="fold")
-    for trial in live.running:
-        heard = f"{duration(max(0.0, time.time() - trial.heard))} ago"
-        at = trial.place or "starting"
-        cells = (trial.name, at, percent(trial.acc), trial.where, heard, trial.settings)
-        table.add_row(*map(Text, cells))
-    return table
+def _running_lines(running: Sequence[RunningTrial]) -> Iterator[str]:
+    """Trials at work, two lines each, so that they can be read at any width."""
+    yield f"{counted(len(running), 'trial')} at work:"
+    for trial, head in zip(running, running_heads(running), strict=True):
+        heard = f"heard of {duration(max(0.0, time.time() - trial.heard))} ago"
+        yield head.rstrip()
+        yield f"    {'  '.join(filter(None, [trial.where, heard, trial.settings]))}"
 
 
 def _failures(facts: Facts) -> Iterator[Text]:

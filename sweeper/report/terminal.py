@@ -130,12 +130,18 @@ def headline(facts: Facts) -> str:
 
 def running_lines(running: Sequence[RunningTrial]) -> list[Text]:
     """Trials at work, a line each, cut where the terminal ends."""
+    return [
+        one_line(Text(head).append(f"  {trial.settings}", style="dim"))
+        for trial, head in zip(running, running_heads(running), strict=True)
+    ]
+
+
+def running_heads(running: Sequence[RunningTrial]) -> list[str]:
+    """Trials at work by name, place and ACC, in columns; reruns too fit into 80 characters."""
     wide = [max(map(len, column), default=0) for column in zip(*map(_heads, running), strict=True)]
     return [
-        one_line(
-            Text("  ").append("  ".join(f"{t:<{n}}" for t, n in zip(heads, wide, strict=True)))
-        ).append(f"  {trial.settings}", style="dim")
-        for trial, heads in zip(running, map(_heads, running), strict=True)
+        "  " + "  ".join(f"{text:<{n}}" for text, n in zip(_heads(trial), wide, strict=True))
+        for trial in running
     ]
 
 

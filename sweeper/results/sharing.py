@@ -51,6 +51,10 @@ def saved_text(records: Sequence[Record]) -> str:
     spent = sum(record.seconds for record in shared)
     n_first = counted(len({one["name"] for r in shared for one in r.first_tasks}), "first task")
     return (
-        f"{n_first} fed {counted(len(shared), 'trial')}: taken over {n_taken} times, which saved "
-        f"{duration(saved)} of training ({(spent + saved) / max(spent, 1e-9):.1f}x less)"
+        f"{n_first} fed {counted(len(shared), 'trial')}: taken over {_times(n_taken)}, which "
+        f"saved {duration(saved)} of training ({(spent + saved) / max(spent, 1e-9):.1f}x less)"
     )
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"

@@ -49,6 +49,16 @@ def narrow(layers, input_shape, *, width: int = 8) -> Trunk:
     return Trunk(body, width)
 '''
 
+IMPORTED = '''"""A network of torch.nn that knows nothing of this project."""
+
+from torch import nn
+
+
+def shallow(width: int = 8) -> nn.Module:
+    hidden = nn.Linear(3 * 8 * 8, width)
+    return nn.Sequential(nn.Flatten(), hidden, nn.ReLU(), nn.Linear(width, 5))
+'''
+
 
 def write_module(folder: Path, dotted: str, text: str) -> None:
     """A module of a package in `folder`."""

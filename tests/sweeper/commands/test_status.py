@@ -89,6 +89,26 @@ def test_trials_at_work_are_shown_with_their_place_values_node_and_last_sign_of_
     assert printed.endswith("report: here")
 
 
+def test_trials_and_reruns_at_work_are_not_folded_in_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    begun(tmp_path)
+    seen, node = time.time(), "node7.cluster cuda"
+    trial = RunningTrial("trial 12", "tau_max=1.9e-06", "task 2/5, epoch 3/9", 0.5, node, seen)
+    rerun = RunningTrial("rerun of trial 12, seed 9", "", "", None, node, seen)
+    alive(tmp_path, running=(trial, rerun))
+    assert main([str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:6] == [
+        "2 trials at work:",
+        "  trial 12                   task 2/5, epoch 3/9  ACC 50.00% so far",
+        "    node7.cluster cuda  heard of 0 s ago  tau_max=1.9e-06",
+        "  rerun of trial 12, seed 9  starting",
+        "    node7.cluster cuda  heard of 0 s ago",
+    ]
+
+
 def test_the_folder_of_a_sweep_will_do_for_the_launcher_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

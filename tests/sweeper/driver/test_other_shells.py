@@ -58,7 +58,7 @@ def assert_it_is_stopped_and_goes_on(command: Command, *options: str) -> None:
     with running(command, *options) as process:
         number = other.wait_for_a_running_trial()
         shown = typed("status", other.folder)
-        assert "small: running (" in shown and "task " in shown and "ACC so far" in shown
+        assert "small: running (" in shown and "task " in shown and "% so far" in shown
         assert " running " in typed("list", str(command.folder.parent))
         assert f"trial {number} " in typed("stop", other.folder, "--trial", number)
         assert typed("pause", other.folder).startswith("Paused: nothing new starts")

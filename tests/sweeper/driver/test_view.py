@@ -50,7 +50,6 @@ class Shown(SweepQueue):
     def begin(self) -> AnyAssignment:
         assignment = self.next()
         assert assignment is not None
-        self.started(assignment)
         return assignment
 
     def finish(self, acc: float) -> AnyAssignment:
@@ -163,6 +162,15 @@ def test_a_report_after_the_end_changes_nothing(tmp_path: Path) -> None:
     queue.reported(ended, {"step": 1})
     assert text_of(queue.view).split()[:4] == before.split()[:4]
     assert "starting" not in text_of(queue.view)
+
+
+def test_the_live_view_tells_the_report_at_the_end_from_the_start(tmp_path: Path) -> None:
+    queue = Shown(tmp_path, console=Console(quiet=True))
+    assert text_of(queue.view).strip() == "starting"
+    for _ in range(5):
+        queue.finish(0.7)
+    assert queue.is_over
+    assert text_of(queue.view).strip() == "all is done, the report is being written"
 
 
 def test_what_runs_takes_a_line_each_on_a_narrow_terminal(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Figures of a search: what is drawn, and why one is left out."""
 
+import math
+
 import pytest
 
 from sweeper.report.rendering import render
@@ -64,6 +66,28 @@ def test_each_parameter_has_a_slice_of_the_trials_that_have_it() -> None:
     assert {point for point in points if point} == {("a", 50.0), ("b", 60.0), (0.001, 50.0)}
     titles = {layout[axis]["title"]["text"]: layout[axis] for axis in ("xaxis", "xaxis2")}
     assert titles["tau"]["type"] == "log" and "type" not in titles["method"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "ticks"),
+    [
+        ({"log_uniform": [2e-3, 8e-3]}, ["0.002", "0.004", "0.008"]),
+        ({"log_uniform": [1e-6, 1e-2]}, None),
+        ({"uniform": [1e-3, 9e-3]}, None),
+    ],
+)
+def test_an_axis_shows_both_ends_of_what_was_searched(
+    domain: dict[str, list[float]], ticks: list[str] | None
+) -> None:
+    trials = [finished(n, 0.5, 0.0, values={"method.tau": x}) for n, x in enumerate((3e-3, 5e-3))]
+    facts = facts_of(sweep_of({"method.tau": domain}), trials, [])
+    axis = drawn(slices(facts, "acc"))[1]["xaxis"]
+    (ends,) = domain.values()
+    if axis.get("type") == "log":
+        ends = [math.log10(end) for end in ends]
+    (low, high), length = axis["range"], ends[1] - ends[0]
+    assert ends[0] - length / 10 < low < ends[0] and ends[1] < high < ends[1] + length / 10
+    assert axis.get("ticktext") == ticks
 
 
 # History
