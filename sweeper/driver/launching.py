@@ -32,6 +32,7 @@ from sweeper.driver.preparation import (
     opened_sweeps,
     prepare,
     set_damage_aside,
+    set_damaged_states_aside,
 )
 from sweeper.driver.sharing import Claims
 from sweeper.driver.sweep_queue import SweepQueue
@@ -99,6 +100,7 @@ def _run(
     prepared: Sequence[PreparedSweep], options: Options, console: Console, n_done: int
 ) -> int:
     try:
+        print_lines(console, set_damaged_states_aside(prepared))
         return _Launch(prepared, options, console).run(n_done)
     except OSError as error:  # of the ledger or of a report: trials meet it by themselves
         raise SweepError(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -166,11 +166,13 @@ def set_damage_aside(every: Sequence[OpenedSweep], options: Options) -> list[str
     if options.plan_only:
         return []
     tracking.set_aside_damaged(_own_uri(options))  # the ledgers know what was in it
-    lines = [text for opened in every if (text := opened.ledger.mend())]
-    for opened in every:
-        with suppress(OSError, ValueError, ImportError):  # `prepare` names such a place
-            lines += storage.set_aside_damaged(opened.storage)
-    return lines
+    return [text for opened in every if (text := opened.ledger.mend())]
+
+
+def set_damaged_states_aside(prepared: Sequence[PreparedSweep]) -> list[str]:
+    """Go on with what is left of saved trials, whose storage is known to answer by now."""
+    begun = [part.opened for part in prepared if part.opened.ledger.has_begun]
+    return [line for opened in begun for line in storage.set_aside_damaged(opened.storage)]
 
 
 def check_begun(every: Sequence[OpenedSweep], options: Options) -> None:

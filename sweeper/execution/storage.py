@@ -22,6 +22,7 @@ MEMORY = "trial.json"
 STATE = "checkpoint.pt"
 RUNS = "runs"  # what is kept of finished ones, below the storage
 _DAMAGED = "damaged"  # what was set aside, below the storage
+_LONGEST_REASON = 300  # of what a client of a storage says
 
 
 def run_folder(key: str, seed: int) -> str:
@@ -64,14 +65,20 @@ def _write_fault(storage: str) -> str:
         name = mark(storage)
         is_same = is_marked(storage, name)
         unmark(storage, name)
-    except (OSError, ValueError, ImportError, NotImplementedError) as error:
-        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
-        return f"{storage}: must be a place to write to, but {why}; give another."
+    except Exception as error:  # each kind of storage has a client with errors of its own
+        return f"{storage}: must be a place to write to, but {_reason(error)}; give another."
     finally:
         for folder in missing:
             with suppress(OSError):  # somebody uses it by now, or it could not be made
                 folder.rmdir()
     return "" if is_same else f"{storage}: must give back what was written, but did not."
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, in one line."""
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    return (str(error).partition("\n")[0] or type(error).__name__)[:_LONGEST_REASON]
 
 
 def _missing(folder: Path) -> list[Path]:
