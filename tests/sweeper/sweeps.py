@@ -154,3 +154,11 @@ def is_alive(pid: int) -> bool:
     """Whether a process is there, and not only its shell."""
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def executable(pid: int) -> str:
+    """The name of the file that a process runs; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return ""
