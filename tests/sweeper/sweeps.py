@@ -58,10 +58,10 @@ class Command:
             preexec_fn=handle_signals,
         )
 
-    def run(self, *options: str, code: int = 0) -> str:
+    def run(self, *options: str, code: int = 0, seconds: float = 900.0) -> str:
         """To its end; gives what it printed."""
         process = self.start(*options)
-        printed, _ = process.communicate(timeout=900)
+        printed, _ = process.communicate(timeout=seconds)
         assert process.returncode == code, printed
         return printed
 
