@@ -1,5 +1,8 @@
 """MLflow on PostgreSQL as the container runs it: who gets in, and how it stands a crowd."""
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 from sweeper.commands.launch import main
 from tests.docker.services import EXPERIMENTS, PASSWORD, status, tracking
 from tests.sweeper.servers import assert_eight_processes_log_all, opened
-from tests.sweeper.sweeps import ROOT
+from tests.sweeper.sweeps import ROOT, descendants
 
 pytestmark = pytest.mark.slow
 QUICKSTART = str(ROOT / "search_spaces" / "quickstart.yaml")
@@ -39,6 +42,23 @@ def test_a_foreign_host_name_is_refused(uri: str, host: str) -> None:
 
 def test_eight_processes_log_at_once(uri: str, tmp_path: Path) -> None:
     assert_eight_processes_log_all(opened(uri, tmp_path))
+
+
+def test_a_busy_machine_does_not_end_its_processes(uri: str) -> None:
+    processes = _serving()
+    assert len(processes) == 2
+    for how, seconds in ((signal.SIGSTOP, 12), (signal.SIGCONT, 3)):
+        for pid in processes:
+            os.kill(pid, how)
+        time.sleep(seconds)
+    assert status(f"{uri}/health") == 200
+    assert _serving() == processes
+
+
+def _serving() -> list[int]:
+    """The processes of the server that answer requests."""
+    family = descendants(os.getpid())
+    return [p for p in family if "spawn_main" in Path(f"/proc/{p}/cmdline").read_text()]
 
 
 @pytest.mark.parametrize("password", [None, "wrong"])

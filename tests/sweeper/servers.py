@@ -52,8 +52,9 @@ class Process:
                 self.process.wait(60)
 
     def wait_for(self, url: str) -> None:
-        """Until it answers."""
-        for _ in range(600):
+        """Until it answers; a busy machine takes minutes to start one."""
+        end = time.monotonic() + 600
+        while time.monotonic() < end:
             try:
                 urllib.request.urlopen(url, timeout=5).close()
                 return

@@ -58,10 +58,10 @@ class Command:
             preexec_fn=handle_signals,
         )
 
-    def run(self, *options: str, code: int = 0) -> str:
+    def run(self, *options: str, code: int = 0, seconds: float = 900.0) -> str:
         """To its end; gives what it printed."""
         process = self.start(*options)
-        printed, _ = process.communicate(timeout=900)
+        printed, _ = process.communicate(timeout=seconds)
         assert process.returncode == code, printed
         return printed
 
@@ -154,3 +154,11 @@ def is_alive(pid: int) -> bool:
     """Whether a process is there, and not only its shell."""
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def executable(pid: int) -> str:
+    """The name of the file that a process runs; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return ""

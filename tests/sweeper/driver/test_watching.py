@@ -19,6 +19,7 @@ from tests.sweeper.sweeps import (
     Command,
     assert_ledger_and_mlflow_agree,
     descendants,
+    executable,
     kill,
     workers,
 )
@@ -86,7 +87,7 @@ def test_a_dead_ray_is_noticed_and_said_and_nothing_is_lost(
     command = Command(tmp_path, "run.epochs=60", "sweep.retries=0")
     process = command.start()
     command.wait_for(lambda: command.has_begun(0))
-    (victim,) = [pid for pid in descendants(process.pid) if _program(pid) == name]
+    (victim,) = [pid for pid in descendants(process.pid) if executable(pid) == name]
     kill(victim)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130, printed
@@ -144,7 +145,7 @@ def test_a_ray_that_is_late_is_started_again(tmp_path: Path) -> None:
     found: list[int] = []
 
     def has_started() -> bool:
-        found[:] = [pid for pid in descendants(process.pid) if _program(pid) == "raylet"]
+        found[:] = [pid for pid in descendants(process.pid) if executable(pid) == "raylet"]
         return bool(found)
 
     command.wait_for(has_started)
@@ -155,10 +156,3 @@ def test_a_ray_that_is_late_is_started_again(tmp_path: Path) -> None:
     assert "Trying again." in printed
     assert "Traceback" not in printed
     assert len(command.finished()) == 3
-
-
-def _program(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/exe").readlink().name
-    except OSError:
-        return ""
