@@ -2,10 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from sweeper.config.groups import Group, are_one_apart, groups_of
 from sweeper.results.facts import Facts
@@ -14,6 +14,7 @@ from sweeper.results.records import TrialRecord
 from sweeper.results.tested import Tested
 
 CONFIDENCE = 0.95
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,15 @@ class Comparison:
         return sum(value.interval is not None for value in values)
 
 
-def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference:
-    """The first less the second over the seeds that both have.
+def paired(first: Mapping[Key, float], second: Mapping[Key, float]) -> Difference:
+    """The first less the second over the runs that both have, such as those with a seed.
 
     Raises:
-        ValueError: there is no such seed.
+        ValueError: there is no such run.
     """
     differences = [first[seed] - second[seed] for seed in first if seed in second]
     if not differences:
-        raise ValueError(f"a seed must be in both, but got {list(first)} and {list(second)}")
+        raise ValueError(f"a run must be in both, but got {list(first)} and {list(second)}")
     mean, n = statistics.fmean(differences), len(differences)
     if n == 1:
         return Difference(mean, None, n)

@@ -155,13 +155,18 @@ def run_commands(
         test_orders: class order -> seed of its reruns on unseen ones; the first one is told.
         reseed: what reruns draw by their seed.
     """
-    overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
-    words = ["python", "-m", "mpnet", file, *overrides]
+    words = configuration_words(file, trial)
     search = [*words, "--seed", str(trial.seeds[0] if trial.seeds else 0)]
     tested = [(seed, dict[str, int]()) for seed in test_seeds[:1]]
     tested += [(seed, {"class_order": n}) for n, seed in list((test_orders or {}).items())[:1]]
     test = [[*words, *test_words(seed, reseed, order)] for seed, order in tested]
     return [shell_command(*command) for command in (search, *test)]
+
+
+def configuration_words(file: str, trial: TrialRecord) -> list[str]:
+    """The command of a configuration, without seed and split."""
+    overrides = [f"{path}={_in_yaml(value)}" for path, value in trial.values.items()]
+    return ["python", "-m", "mpnet", file, *overrides]
 
 
 def test_words(

@@ -2,23 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from sweeper.config.reseeding import Drawn
 from sweeper.config.sweep import Sweep
 from sweeper.report.table1.paper import COLUMNS, Cell, Column, column_of, table1
 from sweeper.report.table1.protocol import departures
+from sweeper.report.table1.rows import Row, control_rows, paper_rows, row_of
 from sweeper.results.facts import Facts, facts_of
+from sweeper.results.ranking import finished
 from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
 from sweeper.results.tested import Measured, OrderTested, Tested
-
-
-class Row(NamedTuple):
-    """A method: how the table calls it, our name of it, its measure (empty if it has none)."""
-
-    label: str
-    method: str
-    measure: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,10 @@ class TableEntry:
         n_seeds: test seeds that were asked for.
         missing: what a complete cell has and this one has not; empty if nothing.
         run: of the best trial, or any of the cell before one has finished; as resolved.
-        searched: keys of the run that the sweep searches over.
+        sweep: what was asked for; None if there is none.
+        best: the trial that was chosen on validation data, if one has finished.
+        reruns: of the best trial, finished, on the class order of the search.
+        seconds: of training, of all trials and reruns of the cell.
         remark: on the choice of the sweep; empty if there was none.
     """
 
@@ -67,13 +64,26 @@ class TableEntry:
     n_seeds: int = 0
     missing: str = "no sweep"
     run: Mapping[str, Any] = field(default_factory=dict)
-    searched: tuple[str, ...] = ()
+    sweep: Sweep | None = None
+    best: TrialRecord | None = None
+    reruns: tuple[RerunRecord, ...] = ()
+    seconds: float = 0.0
     remark: str = ""
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """Keys of the run that the sweep searches over."""
+        return tuple(self.sweep.space) if self.sweep else ()
+
+    @property
+    def reseeded(self) -> tuple[Drawn, ...]:
+        """What the reruns draw by their own seed."""
+        return self.sweep.select.reseed if self.sweep else ()
 
     @property
     def departures(self) -> list[str]:
         """From the paper's protocol."""
-        return departures(self.run)
+        return departures(self.run, self.reseeded)
 
     @property
     def differences(self) -> tuple[float, float] | None:
@@ -131,31 +141,38 @@ class _Attempt:
     history: SweepHistory
     run: Mapping[str, Any]
     facts: Facts
-    n_tests: int
+    tests: Sequence[RerunRecord]
     is_alone: bool
+
+    @property
+    def reruns(self) -> list[RerunRecord]:
+        """Those of the best trial that finished on the class order of the search."""
+        best = self.facts.best
+        return [
+            one
+            for one in finished(self.tests)
+            if best and one.rerun.configuration == best.number and one.rerun.class_order is None
+        ]
 
 
 def table_of(sweeps: Sequence[SweepHistory], left_out: Sequence[str] = ()) -> Table:
     """Find the cells of all sweeps; a pure function."""
     attempts: dict[tuple[Row, Column], list[_Attempt]] = {}
-    homeless = list(left_out)
+    homeless: dict[str, list[str]] = {}
     for history in sweeps:
         for row, column, attempt in _attempts(history):
             if column:
                 attempts.setdefault((row, column), []).append(attempt)
             else:
-                homeless.append(f"{history.folder}: {row.label} on another benchmark")
-    rows = list(dict.fromkeys([*paper_rows(), *sorted(row for row, _ in attempts)]))
+                homeless.setdefault(history.folder, []).append(row.label)
+    elsewhere = [f"{n}: {', '.join(rows)} on another benchmark" for n, rows in homeless.items()]
+    known = [row for row, _ in attempts]
+    controls = [row for row in control_rows() if row in known]
+    rows = list(dict.fromkeys([*paper_rows(), *controls, *sorted(known)]))
     return Table(
         tuple(tuple(_entry(r, c, attempts.get((r, c), ())) for c in COLUMNS) for r in rows),
-        tuple(homeless),
+        (*left_out, *elsewhere),
     )
-
-
-@cache
-def paper_rows() -> tuple[Row, ...]:
-    """The methods as the paper lists them."""
-    return tuple(dict.fromkeys(Row(cell.row, cell.method, cell.measure) for cell in table1()))
 
 
 # The cells of a sweep
@@ -176,19 +193,11 @@ def _attempts(history: SweepHistory) -> Iterator[tuple[Row, Column | None, _Atte
         tests = [t for t in history.tests if t.rerun.configuration in numbers]
         facts = facts_of(history.sweep, trials, tests)
         run = facts.best.run if facts.best else runs[row, column]
-        yield row, column, _Attempt(history, run, facts, len(tests), len(groups) == 1)
+        yield row, column, _Attempt(history, run, facts, tests, len(groups) == 1)
 
 
 def _place(run: Mapping[str, Any], n_tasks: int | None = None) -> tuple[Row, Column | None]:
-    return _row(run["method"]), column_of(run, n_tasks or _n_tasks(run))
-
-
-def _row(method: Mapping[str, Any]) -> Row:
-    name, measure = str(method["name"]), str(method.get("measure", ""))
-    for row in paper_rows():
-        if row.method == name and row.measure in ("", measure):
-            return row
-    return Row(f"{name} ({measure})" if measure else name, name, measure)
+    return row_of(run["method"]), column_of(run, n_tasks or _n_tasks(run))
 
 
 def _n_tasks(run: Mapping[str, Any]) -> int:
@@ -222,7 +231,10 @@ def _entry(row: Row, column: Column, attempts: Sequence[_Attempt]) -> TableEntry
         n_seeds=sweep.select.seeds,
         missing=_missing(first),
         run=first.run,
-        searched=tuple(sweep.space),
+        sweep=sweep,
+        best=first.facts.best,
+        reruns=tuple(first.reruns),
+        seconds=sum(record.seconds for record in (*first.facts.trials, *first.tests)),
         remark=_remark(row, column, first, attempts),
     )
 
@@ -256,7 +268,7 @@ def _missing(attempt: _Attempt) -> str:
         orders = _part_of(facts.best_order_test, asked.class_orders, "class orders")
         return ", ".join(filter(None, [seeds, orders]))
     n_over = sum(facts.counts.get(state, 0) for state in FINAL_STATES)
-    if not attempt.n_tests and _is_searching(attempt.history):
+    if not attempt.tests and _is_searching(attempt.history):
         of = f" of {facts.sweep.n_trials}" if attempt.is_alone else ""
         return f"search: {n_over}{of} trials"
     if not facts.ranked:

@@ -16,10 +16,14 @@ def about(table: Table) -> list[str]:
     printed = [entry for entry in table.cells if entry.paper]
     n_filled = sum(entry.acc is not None for entry in printed)
     filled = f"{n_filled} of the paper's {len(printed)} cells have test results of ours"
+    of_what = f"Mean ± sample deviation over {seeds(table)}"
+    if not table.results:
+        of_what = "No test results yet"
     return [
         *protocol(table),
         *inequalities(table),
-        f"Mean ± sample deviation over {seeds(table)}; {filled}.",
+        *drawn(table),
+        f"{of_what}; {filled}.",
     ]
 
 
@@ -46,7 +50,21 @@ def inequalities(table: Table) -> list[str]:
             texts.append(f"{min(tried)} to {max(tried)} configurations")
         for text in texts:
             found.setdefault(text, []).append(column)
-    return [f"Not the same for all rows: {text}: {_listed(on)}." for text, on in found.items()]
+    return [f"Not the same for all rows: {text}: {listed(on)}." for text, on in found.items()]
+
+
+def drawn(table: Table) -> list[str]:
+    """What the deviations hold besides that of the training, in a sentence."""
+    found: dict[str, list[Column]] = {}
+    for column, swept in _columns([entry for entry in table.cells if entry.folder]).items():
+        names = dict.fromkeys(name for entry in swept for name in entry.reseeded)
+        if names:
+            text = " and ".join(name.replace("_", " ") for name in names)
+            found.setdefault(text, []).append(column)
+    return [
+        f"Reruns draw {text} by their own seed, alike in all rows: {listed(columns)}."
+        for text, columns in found.items()
+    ]
 
 
 def seeds(table: Table) -> str:
@@ -71,7 +89,7 @@ def _where(departure: str, swept: Sequence[TableEntry]) -> str:
         rows = few if len(outside) < len(inside) else f" (only {', '.join(inside)})"
         if inside:
             found.setdefault(rows, []).append(column)
-    return "; ".join(f"{_listed(columns)}{rows}" for rows, columns in found.items())
+    return "; ".join(f"{listed(columns)}{rows}" for rows, columns in found.items())
 
 
 def _columns(swept: Sequence[TableEntry]) -> dict[Column, list[TableEntry]]:
@@ -79,6 +97,7 @@ def _columns(swept: Sequence[TableEntry]) -> dict[Column, list[TableEntry]]:
     return {column: entries for column, entries in columns.items() if entries}
 
 
-def _listed(columns: Sequence[Column]) -> str:
+def listed(columns: Sequence[Column]) -> str:
+    """Columns by their heads; all of them in two words."""
     labels = [column.label for column in columns]
     return "all columns" if len(labels) == len(COLUMNS) else ", ".join(labels)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from sweeper.config.reseeding import Drawn, benchmark_seeds
+
 EPOCHS, BATCH_SIZE = 250, 500  # of every run behind the table
 
 
@@ -44,12 +46,19 @@ RULES = (
     Rule("method.guard", 0.0, "paper"),
     Rule("method.accumulate", "last", "paper"),
 )
+_BY_SEED = "by the seed of the rerun"
 _ALIKE = ("training", "benchmark", "network")  # blocks that all rows of a column should share
 
 
-def departures(run: Mapping[str, Any]) -> list[str]:
-    """The ways in which a resolved run leaves the protocol; what it does not have, it cannot."""
+def departures(run: Mapping[str, Any], reseeded: Sequence[Drawn] = ()) -> list[str]:
+    """The ways in which a resolved run leaves the protocol; what it does not have, it cannot.
+
+    Args:
+        run: as resolved.
+        reseeded: what its reruns on the test sets draw by their own seed.
+    """
     values = flat(run)
+    values |= dict.fromkeys((f"benchmark.{k}" for k in benchmark_seeds(reseeded, 0)), _BY_SEED)
     return [
         f"{_named(rule.key)} {_shown(values[rule.key])} "
         f"({rule.source}: {rule.words or _shown(rule.value)})"

@@ -6,6 +6,7 @@ from typing import Any
 
 from sweeper.report.table1.cells import Table, TableEntry
 from sweeper.report.table1.heading import TITLE, about
+from sweeper.report.table1.pairs import HOW_TO_READ, against
 from sweeper.report.table1.paper import COLUMNS
 from sweeper.report.table1.words import Words, raised, words
 from sweeper.report.templates import file_text, in_markdown, jinja_environment
@@ -52,13 +53,16 @@ def _context(table: Table) -> dict[str, Any]:
         "notes": table.notes,
         "has_orders": any(entry.orders for entry in table.cells),
         "left_out": table.left_out,
+        "against": against(table),
+        "how_to_read": HOW_TO_READ,
     }
 
 
 def _cell_in_markdown(cell: Words) -> str:
     paper = f"paper {' / '.join(cell.paper)}{raised(cell.paper_note)}" if cell.paper else ""
     differences = " / ".join(part.text for part in cell.differences)
-    ours = [f"**{cell.acc}**{raised(cell.note)}", f"BWT {cell.bwt}"] if cell.acc else []
+    acc = f"**{cell.acc}**" if cell.is_leader else cell.acc
+    ours = [f"{acc}{raised(cell.note)}", f"BWT {cell.bwt}"] if cell.acc else []
     missing = f"*{in_markdown(cell.missing)}*{raised(cell.note)}" if cell.missing else ""
     difference = f"diff. {differences}" if differences else ""
     orders = "{}: {} / BWT {}".format(*cell.orders) if cell.orders else ""

@@ -81,7 +81,8 @@ def _top(cell: Words) -> list[Text]:
     """Our numbers, or why there are none."""
     if not cell.acc:
         return [Text(text, style="yellow") for text in _why(cell)]
-    acc = Text.assemble((cell.acc, "bold"), (raised(cell.note), "yellow"))
+    style = "bold" if cell.is_leader else ""
+    acc = Text.assemble((cell.acc, style), (raised(cell.note), "yellow"))
     return [acc, Text(cell.bwt)]
 
 

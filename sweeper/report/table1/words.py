@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from sweeper.report.table1.against import leaders
 from sweeper.report.table1.cells import Table, TableEntry
 from sweeper.results.tested import Measured, OrderTested
 from sweeper.results.texts import counted, in_points, spread
@@ -22,6 +23,7 @@ class Words:
     """How a cell of the table reads.
 
     Args:
+        is_leader: whether it is one of ours that is clearly above FT, FF and the best rival.
         acc: our mean and deviation; empty without results.
         orders: how many unseen class orders, ACC and BWT on them; empty without results.
         paper: ACC and BWT as printed; empty for a method that the paper does not have.
@@ -32,6 +34,7 @@ class Words:
     """
 
     entry: TableEntry
+    is_leader: bool
     acc: str
     bwt: str
     orders: tuple[str, ...]
@@ -46,7 +49,8 @@ class Words:
 def words(table: Table) -> list[list[Words]]:
     """How all cells read, row by row."""
     numbers = {text: place for place, text in enumerate(table.notes, start=1)}
-    return [[_words(entry, numbers) for entry in line] for line in table.entries]
+    ahead = [id(entry) for entry in leaders(table)]
+    return [[_words(e, numbers, id(e) in ahead) for e in line] for line in table.entries]
 
 
 def raised(number: int) -> str:
@@ -54,10 +58,11 @@ def raised(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if number else ""
 
 
-def _words(entry: TableEntry, numbers: dict[str, int]) -> Words:
+def _words(entry: TableEntry, numbers: dict[str, int], is_leader: bool) -> Words:
     paper = entry.paper
     return Words(
         entry=entry,
+        is_leader=is_leader,
         acc=spread(entry.acc) if entry.acc else "",
         bwt=spread(entry.bwt, is_signed=True) if entry.bwt else "",
         orders=_orders(entry.orders) if entry.orders else (),

@@ -47,11 +47,15 @@ def collected(folder: Path, console: Console) -> Table:
     Raises:
         SweepError: there is no such folder, or no sweep below it.
     """
-    places = sorted(_sweep_folders(folder))
-    if not places:
+    if not any(_sweep_folders(folder)):
         raise SweepError(_nothing(folder))
+    return found(folder, console)
+
+
+def found(folder: Path, console: Console) -> Table:
+    """The same, of no sweeps where there are none."""
     sweeps, left_out = [], []
-    for place in _watched(places, console):
+    for place in _watched(sorted(_sweep_folders(folder)), console):
         try:
             sweeps.append(_history(place, folder))
         except SweepError as error:
@@ -72,6 +76,13 @@ def _nothing(folder: Path) -> str:
         f"{folder}: a folder with sweeps at any depth must be given, but {got}; "
         f"name another one, or fill it with `{command}`."
     )
+
+
+def sweep_files(folder: Path) -> dict[Path, str]:
+    """The sweeps below a folder as files that `python -m mpnet` reads, each beside its ledger."""
+    ledgers = {place: open_ledger(place) for place in sorted(_sweep_folders(folder))}
+    sweeps = {place: ledger.sweep for place, ledger in ledgers.items()}
+    return {place / f"{sweep.name}.yaml": sweep.text for place, sweep in sweeps.items()}
 
 
 def _sweep_folders(folder: Path) -> Iterator[Path]:

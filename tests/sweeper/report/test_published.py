@@ -6,7 +6,7 @@ import pytest
 
 from sweeper.errors import SweepError
 from sweeper.ledger import Ledger
-from sweeper.report.published import published
+from sweeper.report.published import published, with_results
 from sweeper.results.records import Rerun
 from tests.sweeper.ledgers import finish_all, opened, rerun_all, swept
 
@@ -60,6 +60,45 @@ def test_the_whole_table_can_be_quoted(results: Path) -> None:
     assert "| 5-Split MNIST |" in page.computed
 
 
+def test_the_page_of_results_is_made_renewed_and_verified_with_the_files_of_its_sweeps(
+    results: Path,
+) -> None:
+    path = results.parent / "docs" / "results.md"
+    path.parent.mkdir()
+    for made in with_results(path, results):
+        written(made.path, made.computed)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Results\n\n<!-- results: . page -->\n")
+    assert {page.path for page in published(results)} == {path, results / "one" / "s.yaml"}
+    assert not any(page.differences for page in published(results))
+    written(path, text.replace("# Results", "# Ours\n\nIn our words."))
+    assert with_results(path, results)[0].computed.startswith("# Ours\n\nIn our words.\n")
+    written(results / "one" / "s.yaml", "run: {}\n")
+    changed = [page.path.name for page in published(results) if page.differences]
+    assert changed == ["s.yaml"]
+
+
+def test_the_page_of_no_sweeps_is_honest(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    [page] = with_results(tmp_path / "results.md", tmp_path / "results")
+    assert "There is no sweep yet." in page.computed and "not tested" in page.computed
+
+
+def test_a_page_that_has_no_place_for_results_is_left_alone(results: Path) -> None:
+    path = written(results / "page.md", "mine\n")
+    with pytest.raises(SweepError, match="must have `<!-- results: . page -->` where"):
+        with_results(path, results)
+
+
+def test_two_budgets_can_be_quoted(results: Path) -> None:
+    written(results / "a.md", "<!-- results: one one fidelity -->\n<!-- end -->\n")
+    (page,) = published(results)
+    assert "rank correlation over 2 configurations" in page.computed
+    written(results / "a.md", "<!-- results: one fidelity -->\n<!-- end -->\n")
+    with pytest.raises(SweepError, match="fidelity must have 2 sweeps, but got 1"):
+        published(results)
+
+
 def test_all_quotations_that_cannot_be_computed_are_named_at_once(results: Path) -> None:
     written(results / "a.md", "<!-- results: one colours -->\n<!-- end -->\n")
     written(results / "b.md", "<!-- results: two tests -->\n<!-- end -->\n")
@@ -67,7 +106,8 @@ def test_all_quotations_that_cannot_be_computed_are_named_at_once(results: Path)
     with pytest.raises(SweepError) as refused:
         published(results)
     first, second, third = str(refused.value).split("\n")
-    assert "a.md: what is quoted must be one of tests, groups, members, table1" in first
+    forms = "tests, groups, members, table1, page, fidelity"
+    assert f"a.md: what is quoted must be one of {forms}" in first
     assert "b.md:" in second and "must be the folder of a sweep" in second
     assert "c.md: `<!-- results: one tests -->` must be followed by `<!-- end -->`" in third
 

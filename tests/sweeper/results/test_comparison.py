@@ -80,7 +80,7 @@ def test_equal_runs_differ_by_nothing_and_that_is_not_clear() -> None:
 
 
 def test_without_a_common_seed_there_is_no_difference() -> None:
-    with pytest.raises(ValueError, match="a seed must be in both"):
+    with pytest.raises(ValueError, match="a run must be in both"):
         paired({0: 0.9}, {1: 0.1})
 
 

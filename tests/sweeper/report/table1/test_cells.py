@@ -9,8 +9,9 @@ import pytest
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, parse_run
 from mpnet.methods import METHODS
-from sweeper.report.table1.cells import SweepHistory, Table, TableEntry, paper_rows, table_of
+from sweeper.report.table1.cells import SweepHistory, Table, TableEntry, table_of
 from sweeper.report.table1.paper import COLUMNS, Column, table1
+from sweeper.report.table1.rows import paper_rows
 from sweeper.results.records import RerunRecord, TrialRecord
 from tests.sweeper.records import failed_rerun, finished, rerun
 from tests.sweeper.report.table1.folder import folder_table
@@ -206,5 +207,5 @@ def test_a_sweep_on_another_benchmark_is_left_out_and_named(benchmark: dict[str,
 
 def test_the_folder_of_the_table_has_one_sweep_for_each_cell() -> None:
     table = folder_table()
-    assert len(table.cells) == len({e.folder for e in table.cells if e.folder}) == 91
+    assert len(table.cells) == len({e.folder for e in table.cells if e.folder}) == 126
     assert table.left_out == () and not any(e.remark for e in table.cells)
