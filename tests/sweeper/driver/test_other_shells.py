@@ -13,6 +13,8 @@ from tests.sweeper.clusters import cluster
 from tests.sweeper.sweeps import ROOT, Command
 
 pytestmark = pytest.mark.slow
+# Two at once, long enough to be looked at; enough for one to end by hand and two in a pause.
+LONG = ("run.epochs=150", "sweep.trials=5", "sweep.concurrency=2", "select.seeds=1")
 
 
 def typed(*words: str, code: int = 0) -> str:
@@ -75,17 +77,17 @@ def assert_it_is_stopped_and_goes_on(command: Command, *options: str) -> None:
     by_hand = next(t for t in command.trials() if t.number == int(number))
     assert by_hand.state == "stopped" and (by_hand.reason or "").startswith("stopped by hand")
     command.run(*options, "--resume")
-    assert len(command.finished()) == 5
+    assert len(command.finished()) == 4
     assert "none does; it is finished" in typed("stop", other.folder, code=2)
     assert "small: finished" in typed("status", other.folder)
 
 
 def test_a_sweep_is_watched_paused_and_stopped_from_another_shell(tmp_path: Path) -> None:
-    command = Command(tmp_path, "run.epochs=150", "sweep.trials=6", "select.seeds=1")
+    command = Command(tmp_path, *LONG)
     assert_it_is_stopped_and_goes_on(command)
 
 
 def test_the_same_on_two_nodes(tmp_path: Path) -> None:
     with cluster(2) as nodes:
-        command = Command(tmp_path, "run.epochs=150", "sweep.trials=6", "select.seeds=1")
+        command = Command(tmp_path, *LONG)
         assert_it_is_stopped_and_goes_on(command, "--address", nodes.address)
