@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from sweeper.config.space import Values
 from sweeper.execution.storage import RUNS, below
@@ -65,6 +65,9 @@ class Assignment:
     run: Mapping[str, Any]
     seeds: tuple[int, ...]
     surroundings: Surroundings
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # Tune copies it several times, and nobody changes it
 
     def resolved(self, seed: int) -> dict[str, Any]:
         """The run of one seed; the split follows from the kind of assignment and nothing else."""
