@@ -13,10 +13,9 @@ from mpnet.errors import ConfigError, DataMissing
 from sweeper import tracking
 from sweeper.commands._words import plain_console, print_error
 from sweeper.errors import SweepError
-from sweeper.execution.assignment import StageName
 from sweeper.execution.storage import RUNS, below, copy_folder, is_folder, run_folder, storage_of
 from sweeper.ledger import Ledger, open_ledger
-from sweeper.results.records import Record, RerunRecord
+from sweeper.results.records import Record, RerunRecord, StageName
 from sweeper.scratch import scratch_folder
 
 SUMMARY = "Show what the networks of a sweep are certain of, and log it to MLflow."
@@ -97,9 +96,8 @@ def _finished(ledger: Ledger, storage: str, stage: StageName) -> Iterator[Kept]:
     )
     for record in records:
         for seed in record.seeds:
-            key = f"{stage}-{record.key}"
-            place = below(storage, RUNS, run_folder(key, seed))
-            yield Kept(_name(record, seed), key, place)
+            place = below(storage, RUNS, run_folder(record.run_key, seed))
+            yield Kept(_name(record, seed), record.run_key, place)
 
 
 def _name(record: Record, seed: int) -> str:

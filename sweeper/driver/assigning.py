@@ -9,12 +9,11 @@ from sweeper.driver.preparation import PreparedSweep
 from sweeper.execution.assignment import (
     AnyAssignment,
     RerunAssignment,
-    StageName,
     Surroundings,
     TrialAssignment,
 )
 from sweeper.ledger import Asked
-from sweeper.results.records import Rerun
+from sweeper.results.records import Rerun, StageName
 from sweeper.tracking import Tracking
 
 _KEPT: dict[str, tuple[StageName, ...]] = {

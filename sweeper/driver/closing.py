@@ -8,7 +8,7 @@ from sweeper.driver import tracked
 from sweeper.driver.active import ActiveSweep
 from sweeper.driver.places import places_of
 from sweeper.results.facts import Facts
-from sweeper.results.tested import OrderTested, Tested
+from sweeper.results.tested import AnyTested
 from sweeper.results.texts import counted
 
 
@@ -62,7 +62,7 @@ def _headline(facts: Facts) -> dict[str, float]:
     return metrics
 
 
-def _means(prefix: str, found: Tested | OrderTested) -> dict[str, float]:
+def _means(prefix: str, found: AnyTested) -> dict[str, float]:
     metrics = {}
     for name, value in (("acc", found.acc), ("bwt", found.bwt)):
         metrics[f"{prefix}/{name}_mean"] = value.mean

@@ -80,7 +80,7 @@ def write_missing_runs(around: Surroundings, ledger: Ledger, say: Say) -> None:
 
 def rank(found: Tracking, sweep: Sweep, ranked: Sequence[TrialRecord], say: Say) -> None:
     """Tell MLflow the places of finished trials; if it is away, they are not shown there."""
-    places = {f"search-{trial.key}": n for n, trial in enumerate(ranked, start=1)}
+    places = {trial.run_key: n for n, trial in enumerate(ranked, start=1)}
     try:
         tracking.set_ranks(found, places, int(time.time()))
         tracking.set_page(found, replace(_page(sweep), is_ranked=True))
@@ -90,6 +90,5 @@ def rank(found: Tracking, sweep: Sweep, ranked: Sequence[TrialRecord], say: Say)
 
 def _statuses(ledger: Ledger) -> dict[str, str]:
     """How MLflow calls the ends of trials, by the keys of their runs."""
-    trials = [(f"search-{trial.key}", trial.state) for trial in ledger.trial_records()]
-    reruns = [(f"test-{rerun.key}", rerun.state) for rerun in ledger.rerun_records()]
-    return {key: _STATUS[state] for key, state in (*trials, *reruns) if state in _STATUS}
+    every = [*ledger.trial_records(), *ledger.rerun_records()]
+    return {one.run_key: _STATUS[one.state] for one in every if one.state in _STATUS}

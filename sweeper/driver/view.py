@@ -14,7 +14,7 @@ from sweeper.execution.assignment import AnyAssignment, TrialAssignment
 from sweeper.report.terminal import one_line, running_lines
 from sweeper.results.ranking import ranked
 from sweeper.results.records import Record, TrialRecord
-from sweeper.results.texts import duration, in_line, percent
+from sweeper.results.texts import duration, in_line, reached
 
 
 @dataclass
@@ -87,16 +87,16 @@ class View:
         sweep = self.sweeps[assignment.sweep]
         stage = sweep.stage
         assert stage is not None
-        reached, state = record.reason or "", str(record.state)
+        text, state = record.reason or "", str(record.state)
         if state == "finished":
-            reached = _reached(record)
+            text = reached(record.metrics["acc"], record.metrics["bwt"])
         elif state == "running":
-            state, reached = "interrupted", "it is tried again"
+            state, text = "interrupted", "it is tried again"
         count = f"{stage.n_wanted - stage.n_left}/{stage.n_wanted}"
         head = f"[{self._sweep_name(assignment)}{assignment.stage} {count}]"
         seconds = self.progress.seconds_left
         left = f"  ({duration(seconds)} left)" if seconds else ""
-        return f"{head} {assignment.name} {state}: {reached}  {_settings(assignment)}{left}"
+        return f"{head} {assignment.name} {state}: {text}  {_settings(assignment)}{left}"
 
     def _sweep_name(self, assignment: AnyAssignment) -> str:
         """The name of its sweep where there are several, and a space."""
@@ -137,14 +137,10 @@ class View:
         head = f"{sweep.sweep.name}: " if len(self.sweeps) > 1 else ""
         if best is None:
             return Text(f"{head}no trial has finished yet", style="dim")
-        found = f"{head}best so far: {_reached(best)}  trial {best.number}  {in_line(best.values)}"
-        return one_line(Text(found, style="green"))
+        found = reached(best.metrics["acc"], best.metrics["bwt"])
+        text = f"{head}best so far: {found}  trial {best.number}  {in_line(best.values)}"
+        return one_line(Text(text, style="green"))
 
 
 def _settings(assignment: AnyAssignment) -> str:
     return in_line(assignment.values) if isinstance(assignment, TrialAssignment) else ""
-
-
-def _reached(record: Record) -> str:
-    acc, bwt = record.metrics["acc"], record.metrics["bwt"]
-    return f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Self
 
 from sweeper.config.space import Values
 from sweeper.execution.storage import RUNS, below
-from sweeper.results.records import Rerun, Split
+from sweeper.results.records import Rerun, Split, StageName
 from sweeper.tracking import Tracking
-
-StageName = Literal["search", "test"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,9 @@ class Assignment:
     run: Mapping[str, Any]
     seeds: tuple[int, ...]
     surroundings: Surroundings
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # Tune copies it several times, and nobody changes it
 
     def resolved(self, seed: int) -> dict[str, Any]:
         """The run of one seed; the split follows from the kind of assignment and nothing else."""
@@ -124,8 +125,7 @@ class RerunAssignment(Assignment):
     @property
     def name(self) -> str:
         """What a person calls it."""
-        order = "" if self.rerun.class_order is None else f", class order {self.rerun.class_order}"
-        return f"rerun of trial {self.rerun.configuration}, seed {self.rerun.seed}{order}"
+        return f"rerun of trial {self.rerun}"
 
     @property
     def trial(self) -> int:

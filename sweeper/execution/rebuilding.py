@@ -31,10 +31,10 @@ def write_missing_runs(
     """
     assert around.tracking is not None
     known = tracking.run_ids(around.tracking)
-    told = [(_assignment(record, around), record) for record in records if record.run]
-    missing = [(a, r) for a, r in told if a.run_key in status_of and a.run_key not in known]
-    for assignment, record in missing:
-        _write(assignment, record, status_of[assignment.run_key])
+    over = [record for record in records if record.run and record.run_key in status_of]
+    missing = [record for record in over if record.run_key not in known]
+    for record in missing:
+        _write(_assignment(record, around), record, status_of[record.run_key])
     return len(missing)
 
 

@@ -141,9 +141,7 @@ def _origin_text(origin: Mapping[str, Any]) -> str:
 def _run_name(assignment: AnyAssignment, method: str) -> str:
     """A run's name begins with the number by which terminal and report know its trial."""
     if isinstance(assignment, RerunAssignment):
-        rerun = assignment.rerun
-        order = "" if rerun.class_order is None else f", class order {rerun.class_order}"
-        return f"test of {rerun.configuration}, seed {rerun.seed}{order}"
+        return f"test of {assignment.rerun}"
     others = {path: v for path, v in assignment.values.items() if path != "method.name"}
     names = short_names(others)
     parts = [f"{names[path]}={short_value(value)}" for path, value in others.items()]

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,9 +15,19 @@ from typing import Any, BinaryIO
 from filelock import FileLock
 from optuna.storages.journal import BaseJournalBackend
 
-from sweeper.ledger.mending import NEW_TRIAL, PLACE, Log, is_gap_before, line_of, log_of, mended
+from sweeper.ledger.mending import (
+    NEW_TRIAL,
+    OF_OPEN_TRIALS,
+    PLACE,
+    Log,
+    is_gap_before,
+    line_of,
+    log_of,
+    mended,
+)
 
 _log = logging.getLogger(__name__)
+_disk = ThreadPoolExecutor(1, "disk")  # a thread that waits for it, so that nobody else has to
 
 
 class JournalFile(BaseJournalBackend):
@@ -29,6 +40,8 @@ class JournalFile(BaseJournalBackend):
         self._path, self._lock = path, FileLock(f"{path}.lock")
         self._threads = threading.RLock()
         self._file: BinaryIO | None = None  # while several lines are written together
+        self._is_urgent = False  # whether something in it must be on the disk at once
+        self._on_its_way: Future[None] | None = None  # to the disk, while the driver goes on
         self._n_trials = Counter[int]()  # that were given out, by study
         self.lost: list[str] = []  # by damage, in words
         self._start_over()
@@ -41,7 +54,7 @@ class JournalFile(BaseJournalBackend):
         """The whole lines from a number on; a line that is being written is not one yet."""
         if log_number_from != self.n_read:
             self._start_over()
-        if not self._path.exists():
+        if self._n_bytes() <= self._offset:
             return
         with self._path.open("rb") as file:
             file.seek(self._offset)
@@ -53,6 +66,12 @@ class JournalFile(BaseJournalBackend):
                     yield from self._rest(log_number_from)
                     return
                 yield from self._given(log, self._offset + len(line), log_number_from)
+
+    def _n_bytes(self) -> int:
+        try:
+            return os.path.getsize(self._path)
+        except FileNotFoundError:
+            return 0
 
     def _given(self, log: Log, offset: int, log_number_from: int) -> Iterator[Log]:
         self.n_read, self._offset = self.n_read + 1, offset
@@ -100,6 +119,7 @@ class JournalFile(BaseJournalBackend):
         with self.together() as file:
             file.write(text)
             file.flush()
+            self._is_urgent |= any(log.get("op_code") not in OF_OPEN_TRIALS for log in logs)
 
     def _placed(self, logs: list[Log]) -> Iterator[Log]:
         """New trials know their places, so that one that is lost leaves a gap."""
@@ -112,7 +132,11 @@ class JournalFile(BaseJournalBackend):
 
     @contextmanager
     def together(self) -> Iterator[BinaryIO]:
-        """Wait for the disk once for all that is written in this context, not for every line."""
+        """Wait for the disk at most once for all that is written in this context.
+
+        An end is there when the context is left, with all before it. A beginning gets there a
+        moment later; should the disk refuse it, the next context says so.
+        """
         with self._threads:
             if self._file is not None:
                 yield self._file
@@ -124,9 +148,26 @@ class JournalFile(BaseJournalBackend):
                 try:
                     yield self._file
                 finally:
-                    if self._file.tell() > before:
-                        os.fsync(self._file.fileno())
-                    self._file = None
+                    file, self._file = self._file, None
+                    if file.tell() > before:
+                        self._to_disk(file)
+
+    def _to_disk(self, file: BinaryIO) -> None:
+        is_urgent, self._is_urgent = self._is_urgent, False
+        earlier, self._on_its_way = self._on_its_way, None
+        if earlier is not None:
+            earlier.result()
+        if is_urgent:
+            os.fsync(file.fileno())
+        else:
+            self._on_its_way = _disk.submit(_sync_and_close, os.dup(file.fileno()))
+
+
+def _sync_and_close(file: int) -> None:
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _drop_half_line(file: BinaryIO) -> int:

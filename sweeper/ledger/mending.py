@@ -14,6 +14,7 @@ Log = dict[str, Any]
 # Optuna's operations, as far as they are told apart here, and one of its states.
 _NEW_STUDY, _STUDY_ATTR, NEW_TRIAL, _END, _STEP, _ATTR = 0, 2, 4, 6, 7, 8
 _COMPLETE, _MAXIMIZE = 1, 2
+OF_OPEN_TRIALS = frozenset({NEW_TRIAL, _STEP, _ATTR})  # that have begun and not ended
 
 PLACE = "place"  # of a new trial: its id and its number, by which a lost one before it is known
 _CHECK = re.compile(rb',"crc":"([0-9a-f]{8})"}\n$')

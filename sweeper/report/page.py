@@ -219,7 +219,7 @@ def _row(
     scores = over_seeds(trial) if is_ranked else {}
     return [
         SortableCell(str(place + 1), place) if is_ranked else SortableCell(texts.NOTHING, place),
-        SortableCell(str(trial.number), trial.number, links.get(f"search-{trial.key}", "")),
+        SortableCell(str(trial.number), trial.number, links.get(trial.run_key, "")),
         SortableCell(trial.state, trial.state),
         *(_score(scores.get(metric), metric == "bwt") for metric in ("acc", "bwt")),
         *(_value(trial.values.get(path)) for path in facts.sweep.space),

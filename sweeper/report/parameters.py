@@ -20,14 +20,9 @@ _TOP = 5  # trials that a sensitivity should compare with the rest
 _N_BINS = 10  # of a range, where trials are counted
 
 
-def is_numeric(domain: Domain) -> bool:
-    """Whether its values have an order: those of a choice have none."""
-    return domain.kind != "choice" and all(type(value) in (int, float) for value in domain.values)
-
-
 def is_logarithmic(domain: Domain) -> bool:
     """Whether its axis is one of orders of magnitude."""
-    if not is_numeric(domain) or domain.kind not in ("log_uniform", "grid"):
+    if not domain.is_ordered or domain.kind not in ("log_uniform", "grid"):
         return False
     low, high = ends(domain)
     is_wide = low > 0 and high / low >= _LOG_FROM
@@ -77,7 +72,7 @@ def _divergence(top: Sequence[Hashable], every: Sequence[Hashable]) -> float:
 
 def _bins(domain: Domain, values: Sequence[Any]) -> list[Hashable]:
     """For each value a name that it shares with those that count as the same choice."""
-    if not is_numeric(domain) or 2 < len(domain.values) <= _N_BINS:
+    if not domain.is_ordered or 2 < len(domain.values) <= _N_BINS:
         return [repr(value) for value in values]
     scale = _scale(domain)
     low, high = map(scale, ends(domain))

@@ -156,7 +156,7 @@ def slices(facts: Facts, metric: str) -> Figure:
 
 def _scale_of(domain: Domain) -> dict[str, Any]:
     """An axis from end to end of what was searched, with some numbers at it."""
-    if not parameters.is_numeric(domain):
+    if not domain.is_ordered:
         return {}
     is_log = parameters.is_logarithmic(domain)
     low, high = parameters.ends(domain)

@@ -22,6 +22,7 @@ from sweeper.results.texts import (
     in_line,
     percent,
     protection_warnings,
+    reached,
     short_difference,
     short_names,
     short_value,
@@ -102,9 +103,9 @@ def ranking_table(
         table.add_column(Text(names[path]), justify="right")
     table.add_column("time", justify="right")
     for place, trial in enumerate(best[:most], start=1):
-        reached = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
+        scores = (percent(trial.metrics["acc"]), percent(trial.metrics["bwt"], is_signed=True))
         cells = [Text(short_value(trial.values[p]) if p in trial.values else "") for p in paths]
-        head = (str(place), str(trial.number), *reached)
+        head = (str(place), str(trial.number), *scores)
         row: list[RenderableType] = [*head, *cells, duration(trial.seconds)]
         table.add_row(*row, style="bold green" if place == 1 else None)
     counts = _counted(trials)
@@ -117,15 +118,13 @@ def headline(facts: Facts) -> str:
     """What came of a sweep, in a line."""
     if facts.best is None:
         return f"{facts.sweep.name}: no trial has finished"
-    found, where = facts.best_test, "test"
-    if found is None:
-        acc, bwt, where = facts.best.metrics["acc"], facts.best.metrics["bwt"], "validation"
-        reached = f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
+    if found := facts.best_test:
+        text = f"test {reached(found.acc, found.bwt)}"
     else:
-        reached = f"ACC {percent(found.acc)}  BWT {percent(found.bwt, is_signed=True)}"
+        text = f"validation {reached(facts.best.metrics['acc'], facts.best.metrics['bwt'])}"
     orders = facts.best_order_test
     unseen = f"  (unseen class orders: ACC {percent(orders.acc)})" if orders else ""
-    return f"{facts.sweep.name}: {where} {reached}{unseen}  {in_line(facts.best.values)}"
+    return f"{facts.sweep.name}: {text}{unseen}  {in_line(facts.best.values)}"
 
 
 def running_lines(running: Sequence[RunningTrial]) -> list[Text]:
@@ -180,10 +179,10 @@ def group_table(found: Comparison) -> Table:
         if result is None:
             table.add_row(name, "", "", "", Text(member.missing, style="yellow"))
             continue
-        reached = spread(result.acc), spread(result.bwt, is_signed=True), str(result.acc.n)
+        scores = spread(result.acc), spread(result.bwt, is_signed=True), str(result.acc.n)
         style = "bold green" if member.group == found.best else None
         settings = Text(in_line(member.settings))
-        table.add_row(name, *reached, settings, style=style)
+        table.add_row(name, *scores, settings, style=style)
     return table
 
 

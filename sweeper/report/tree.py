@@ -10,7 +10,6 @@ from matplotlib.ticker import MaxNLocator
 
 from sweeper.results.facts import Facts
 from sweeper.results.records import TrialRecord
-from sweeper.results.sharing import branches
 from sweeper.results.texts import short_names, short_value
 
 _INCHES_PER_ROW, _INCHES_AROUND = 0.24, 1.3
@@ -25,18 +24,12 @@ def rows(facts: Facts) -> list[Row]:
 
     With several seeds, a trial stands with the first task of its first seed.
     """
-    trials = {t.number: t for t in facts.ranked if t.first_tasks}
-    members = {
-        branch.name: [trials[n] for n in branch.numbers if _stands_at(trials.get(n), branch.name)]
-        for branch in branches(list(trials.values()))
-    }
-    kept = [sorted(found, key=_acc, reverse=True) for found in members.values() if found]
-    kept.sort(key=lambda found: -_acc(found[0]))
+    members: dict[str, list[TrialRecord]] = {}
+    for trial in sorted(facts.ranked, key=_acc, reverse=True):
+        if trial.first_tasks:
+            members.setdefault(trial.first_tasks[0]["name"], []).append(trial)
+    kept = list(members.values())  # the best trial is the first to be met
     return list(zip(_names(kept), kept, strict=True))
-
-
-def _stands_at(trial: TrialRecord | None, name: str) -> bool:
-    return trial is not None and trial.first_tasks[0]["name"] == name
 
 
 def _acc(trial: TrialRecord) -> float:

@@ -11,6 +11,7 @@ from sweeper.config.sweep import Sweep
 from sweeper.results.ranking import finished, pareto_front, ranked
 from sweeper.results.records import Record, RerunRecord, Selectivity, Split, TrialRecord
 from sweeper.results.tested import (
+    AnyTested,
     Measured,
     OrderTested,
     Tested,
@@ -126,7 +127,7 @@ def facts_of(sweep: Sweep, trials: Sequence[TrialRecord], tests: Sequence[RerunR
     tuned = [record for record in tests if record.rerun.class_order is None]
     unseen = [record for record in tests if record.rerun.class_order is not None]
 
-    def place(result: Tested | OrderTested) -> int:
+    def place(result: AnyTested) -> int:
         return places.get(result.configuration, len(places))
 
     return Facts(

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 Split = Literal["validation", "test"]
+StageName = Literal["search", "test"]
 State = Literal["running", "finished", "stopped", "failed"]
 FINAL_STATES: tuple[State, ...] = ("finished", "stopped", "failed")
 Matrix = list[list[float | None]]  # R[t][i]; None above the diagonal
@@ -35,6 +36,8 @@ class Record:
         shown: of a stopped one, the matrices of its seeds as far as they came.
     """
 
+    stage: ClassVar[StageName]
+
     number: int
     key: str
     state: State
@@ -49,6 +52,11 @@ class Record:
     seconds: float = 0.0
     reason: str | None = None
     shown: tuple[Matrix, ...] = ()
+
+    @property
+    def run_key(self) -> str:
+        """What its MLflow run and its kept runs are found by."""
+        return f"{self.stage}-{self.key}"
 
     @property
     def seconds_saved(self) -> float:
@@ -70,6 +78,7 @@ class TrialRecord(Record):
     """
 
     split: ClassVar[Split] = "validation"
+    stage: ClassVar[StageName] = "search"
     values: Mapping[str, Any]
 
 
@@ -92,10 +101,15 @@ class Rerun:
         """What tells it from others: two numbers on the tuned class order, three elsewhere."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
+    def __str__(self) -> str:
+        order = "" if self.class_order is None else f", class order {self.class_order}"
+        return f"{self.configuration}, seed {self.seed}{order}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RerunRecord(Record):
     """What came of a rerun on the test sets."""
 
     split: ClassVar[Split] = "test"
+    stage: ClassVar[StageName] = "test"
     rerun: Rerun

@@ -1,44 +1,9 @@
-"""Which first task fed which trials, and what that has saved: pure functions of records."""
+"""What sharing first tasks has saved: a pure function of records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sweeper.results.records import Record
 from sweeper.results.texts import counted, duration
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A first task and what started from it.
-
-    Args:
-        name: of the first task.
-        numbers: of the trials, that which trained it first.
-        seconds: that training it took.
-        n_trained: how often it was trained; more than once only if it was lost.
-    """
-
-    name: str
-    numbers: tuple[int, ...]
-    seconds: float
-    n_trained: int
-
-
-def branches(records: Sequence[Record]) -> list[Branch]:
-    """The first tasks of all seeds, those that fed most trials first."""
-    found: dict[str, list[tuple[bool, int, float]]] = {}
-    for record in records:
-        for one in record.first_tasks:
-            entry = bool(one["is_taken"]), record.number, float(one["seconds"])
-            found.setdefault(one["name"], []).append(entry)
-    every = [_branch(name, entries) for name, entries in found.items()]
-    return sorted(every, key=lambda branch: (-len(branch.numbers), branch.numbers[:1]))
-
-
-def _branch(name: str, entries: Sequence[tuple[bool, int, float]]) -> Branch:
-    numbers = tuple(number for _, number, _ in sorted(entries))
-    n_trained = sum(not is_taken for is_taken, _, _ in entries)
-    return Branch(name, numbers, entries[0][2], n_trained)
 
 
 def saved_text(records: Sequence[Record]) -> str:

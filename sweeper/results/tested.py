@@ -1,7 +1,7 @@
 """What reruns came to on the test split, by configuration: pure functions of records."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,48 +18,52 @@ class Measured:
     n: int
 
 
-@dataclass(frozen=True)
-class Tested:
+@dataclass(frozen=True, kw_only=True)
+class AnyTested:
+    """One configuration on the test split.
+
+    Args:
+        configuration: number of the search trial.
+        search: the search trial, if it is known.
+        n_failed: reruns that did not finish.
+    """
+
+    configuration: int
+    search: TrialRecord | None
+    acc: Measured
+    bwt: Measured
+    n_failed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested(AnyTested):
     """One configuration on the test split, over several seeds, on the class order it was tuned on.
 
     Args:
-        configuration: number of the search trial.
-        search: the search trial, if it is known.
-        seeds: of the reruns that finished.
         by_seed: "acc" or "bwt" -> seed -> what it reached.
         R: mean over the reruns that finished.
         run: of the first rerun that finished, as it was resolved.
-        n_failed: reruns that did not finish.
     """
 
-    configuration: int
-    search: TrialRecord | None
-    acc: Measured
-    bwt: Measured
-    seeds: tuple[int, ...]
     by_seed: Mapping[str, Mapping[int, float]]
     R: Matrix
     run: Mapping[str, Any]
-    n_failed: int
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the reruns that finished."""
+        return tuple(self.by_seed["acc"])
 
 
-@dataclass(frozen=True)
-class OrderTested:
+@dataclass(frozen=True, kw_only=True)
+class OrderTested(AnyTested):
     """One configuration on the test split, over class orders that the search has not seen.
 
     Args:
-        configuration: number of the search trial.
-        search: the search trial, if it is known.
         seeds: class order -> seed, of the reruns that finished.
-        n_failed: reruns that did not finish.
     """
 
-    configuration: int
-    search: TrialRecord | None
-    acc: Measured
-    bwt: Measured
     seeds: Mapping[int, int]
-    n_failed: int
 
 
 def measured(values: Iterable[float]) -> Measured:
@@ -87,55 +91,47 @@ def by_configuration(tests: Sequence[RerunRecord]) -> dict[int, list[RerunRecord
 
 def tested(trials: Sequence[TrialRecord], tests: Sequence[RerunRecord]) -> list[Tested]:
     """What finished reruns came to, by configuration."""
-    searched = {trial.number: trial for trial in trials}
-    groups = by_configuration(tests)
     return [
-        _tested(number, searched.get(number), group)
-        for number, group in groups.items()
-        if finished(group)
+        Tested(
+            **shared,
+            by_seed={
+                name: {record.rerun.seed: record.metrics[name] for record in done}
+                for name in ("acc", "bwt")
+            },
+            R=mean_matrix([record.R[0] for record in done if record.R]),
+            run=done[0].run,
+        )
+        for done, shared in _by_finished(trials, tests)
     ]
 
 
 def order_tested(trials: Sequence[TrialRecord], tests: Sequence[RerunRecord]) -> list[OrderTested]:
     """What finished reruns on unseen class orders came to, by configuration."""
-    searched = {trial.number: trial for trial in trials}
-    groups = by_configuration(tests)
     return [
-        _order_tested(number, searched.get(number), group)
-        for number, group in groups.items()
-        if finished(group)
+        OrderTested(
+            **shared,
+            seeds={
+                one.rerun.class_order: one.rerun.seed
+                for one in done
+                if one.rerun.class_order is not None
+            },
+        )
+        for done, shared in _by_finished(trials, tests)
     ]
 
 
-def _tested(number: int, search: TrialRecord | None, group: Sequence[RerunRecord]) -> Tested:
-    done = finished(group)
-    by_seed = {
-        name: {record.rerun.seed: record.metrics[name] for record in done}
-        for name in ("acc", "bwt")
-    }
-    return Tested(
-        configuration=number,
-        search=search,
-        acc=measured(by_seed["acc"].values()),
-        bwt=measured(by_seed["bwt"].values()),
-        seeds=tuple(by_seed["acc"]),
-        by_seed=by_seed,
-        R=mean_matrix([record.R[0] for record in done if record.R]),
-        run=done[0].run,
-        n_failed=sum(record.state == "failed" for record in group),
-    )
-
-
-def _order_tested(
-    number: int, search: TrialRecord | None, group: Sequence[RerunRecord]
-) -> OrderTested:
-    done = finished(group)
-    pairs = [(record.rerun.class_order, record.rerun.seed) for record in done]
-    return OrderTested(
-        configuration=number,
-        search=search,
-        acc=measured(record.metrics["acc"] for record in done),
-        bwt=measured(record.metrics["bwt"] for record in done),
-        seeds={order: seed for order, seed in pairs if order is not None},
-        n_failed=sum(record.state == "failed" for record in group),
-    )
+def _by_finished(
+    trials: Sequence[TrialRecord], tests: Sequence[RerunRecord]
+) -> Iterator[tuple[list[RerunRecord], dict[str, Any]]]:
+    """The finished reruns of each configuration that has any, and what is known of all alike."""
+    searched = {trial.number: trial for trial in trials}
+    for number, group in by_configuration(tests).items():
+        if done := finished(group):
+            shared = {
+                "configuration": number,
+                "search": searched.get(number),
+                "acc": measured(record.metrics["acc"] for record in done),
+                "bwt": measured(record.metrics["bwt"] for record in done),
+                "n_failed": sum(record.state == "failed" for record in group),
+            }
+            yield done, shared

@@ -30,6 +30,11 @@ def percent(value: float | Measured | None, is_signed: bool = False) -> str:
     return f"{spread(value, is_signed)}%"
 
 
+def reached(acc: float | Measured, bwt: float | Measured) -> str:
+    """ACC and BWT in words."""
+    return f"ACC {percent(acc)}  BWT {percent(bwt, is_signed=True)}"
+
+
 def spread(value: float | Measured, is_signed: bool = False) -> str:
     """The text of `percent`, without the sign that its column's head has."""
     if not isinstance(value, Measured):

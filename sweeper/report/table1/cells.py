@@ -12,7 +12,7 @@ from sweeper.report.table1.rows import Row, control_rows, paper_rows, row_of
 from sweeper.results.facts import Facts, facts_of
 from sweeper.results.ranking import finished
 from sweeper.results.records import FINAL_STATES, RerunRecord, TrialRecord
-from sweeper.results.tested import Measured, OrderTested, Tested
+from sweeper.results.tested import AnyTested, Measured, OrderTested
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _missing(attempt: _Attempt) -> str:
     return "no finished rerun" if asked.top else "no rerun asked for (select.top: 0)"
 
 
-def _part_of(found: Tested | OrderTested | None, n_asked: int, noun: str) -> str:
+def _part_of(found: AnyTested | None, n_asked: int, noun: str) -> str:
     """How much there is of what was asked for; empty if it is all there."""
     n_done, n_failed = (found.acc.n, found.n_failed) if found else (0, 0)
     failed = f", {n_failed} failed" if n_failed else ""

@@ -6,9 +6,8 @@ import pytest
 
 from sweeper.commands.analysis import kept_runs, main
 from sweeper.errors import SweepError
-from sweeper.execution.assignment import StageName
 from sweeper.ledger import Ledger
-from sweeper.results.records import Rerun
+from sweeper.results.records import Rerun, StageName
 from tests.sweeper.ledgers import opened, outcome, start, swept
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")

@@ -130,3 +130,19 @@ def test_a_trial_is_not_lost_when_the_one_before_it_is_slow_to_end(
     run_sweeps(lingering_trial, [sweep])
     states = [trial.state for trial in sweep.ledger.trial_records()]
     assert states == ["stopped", "finished", "finished"]
+
+
+# The end of a queue
+
+
+def test_a_queue_that_is_over_holds_no_device(nodes: Cluster, tmp_path: Path) -> None:
+    run_trials(quick_trial, 3, Share(1, 0, 2), tmp_path)
+    deadline = time.monotonic() + 20  # Ray ends workers by and by
+    while ray.available_resources().get("CPU") != ray.cluster_resources()["CPU"]:
+        assert time.monotonic() < deadline, "a worker or its place is still there"
+        time.sleep(0.2)
+
+
+def quick_trial(config: dict[str, Any]) -> None:
+    """Nothing but an outcome."""
+    report_outcome(x_of(config))

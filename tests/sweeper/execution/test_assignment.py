@@ -5,7 +5,8 @@ from itertools import product
 
 import pytest
 
-from sweeper.execution.assignment import AnyAssignment, StageName, Surroundings
+from sweeper.execution.assignment import AnyAssignment, Surroundings
+from sweeper.results.records import StageName
 from tests.sweeper.execution.assignments import RUN, rerun, trial
 
 

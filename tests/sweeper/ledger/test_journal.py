@@ -1,6 +1,8 @@
 """The file of a ledger: whole lines only, whoever writes and whoever dies."""
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -107,6 +109,74 @@ def test_a_sweep_goes_on_behind_half_a_line(tmp_path: Path) -> None:
     again.finish(start(again)[0], outcome(0.6))
     assert all(map(json.loads, lines_of(tmp_path)))
     assert states(tmp_path) == ["finished", "finished"]
+
+
+# The disk
+
+
+class Disk:
+    """Stands before the disk: says what it holds, and may keep writers waiting."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.n_bytes = folder / JOURNAL, 0
+        self.is_awake = threading.Event()
+        self.is_awake.set()
+        self.error: OSError | None = None
+
+    def fsync(self, _: int) -> None:
+        assert self.is_awake.wait(10)
+        if self.error:  # once, as Linux does
+            error, self.error = self.error, None
+            raise error
+        self.n_bytes = self.path.stat().st_size
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    disk = Disk(tmp_path)
+    monkeypatch.setattr("os.fsync", disk.fsync)
+    return disk
+
+
+def test_a_trial_begins_without_waiting_for_the_disk_and_ends_when_it_is_there(
+    disk: Disk, tmp_path: Path
+) -> None:
+    stage = opened(tmp_path, swept())
+    disk.is_awake.clear()
+    number, _ = start(stage)
+    ending = threading.Thread(target=stage.finish, args=(number, outcome(0.5)))
+    ending.start()
+    ending.join(0.2)
+    assert ending.is_alive()
+    disk.is_awake.set()
+    ending.join(10)
+    assert disk.n_bytes == (tmp_path / JOURNAL).stat().st_size
+
+
+def test_a_power_cut_takes_no_end_and_leaves_a_sweep_that_goes_on(
+    disk: Disk, tmp_path: Path
+) -> None:
+    stage = opened(tmp_path, swept(FLOATS, trials=3))
+    stage.finish(start(stage)[0], outcome(0.5))
+    kept = disk.n_bytes
+    start(stage)
+    os.truncate(tmp_path / JOURNAL, kept)
+    again = opened(tmp_path, swept(FLOATS, trials=3))
+    assert states(tmp_path) == ["finished"]
+    finish_all(again)
+    assert states(tmp_path) == ["finished"] * 3
+
+
+def test_a_disk_that_refuses_a_beginning_is_told_of_by_the_next_line(
+    disk: Disk, tmp_path: Path
+) -> None:
+    stage = opened(tmp_path, swept())
+    disk.error = OSError(errno.EIO, "Input/output error")
+    number, _ = start(stage)
+    while disk.error:
+        time.sleep(0.01)
+    with pytest.raises(OSError, match="Input/output"):
+        stage.finish(number, outcome(0.5))
 
 
 # The lock

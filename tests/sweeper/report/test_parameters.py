@@ -13,7 +13,6 @@ from sweeper.report.parameters import (
     by_sensitivity,
     has_top,
     is_logarithmic,
-    is_numeric,
     sensitivity,
     varied,
 )
@@ -135,7 +134,7 @@ def domain(raw: dict[str, Any]) -> Domain:
     ],
 )
 def test_numbers_have_an_order_but_those_of_a_choice(raw: dict[str, Any], is_so: bool) -> None:
-    assert is_numeric(domain(raw)) == is_so
+    assert domain(raw).is_ordered == is_so
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sweeper.results.records import TrialRecord
-from sweeper.results.sharing import Branch, branches, saved_text
+from sweeper.results.sharing import saved_text
 
 
 def record(number: int, seconds: float, *shared: tuple[str, bool, float]) -> TrialRecord:
@@ -21,13 +21,6 @@ RECORDS = [
     record(2, 100.0, ("b", False, 60.0)),
     record(3, 40.0, ("a", True, 60.0)),
 ]
-
-
-def test_a_first_task_knows_whom_it_fed_the_one_that_trained_it_first() -> None:
-    assert branches(RECORDS[::-1]) == [
-        Branch("a", (0, 1, 3), seconds=60.0, n_trained=1),
-        Branch("b", (2,), seconds=60.0, n_trained=1),
-    ]
 
 
 def test_what_was_saved_is_said() -> None:
