@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     was_finished = (folder / RESULT).exists()
     write_results(folder, config, results)
-    console.print(table(results.R, config))
+    console.print(table(results, config))
     _print_selectivity(len(results.R) - 1, results, console)
     hint = "; finished before, --restart would train it again" if was_finished else ""
     console.print(f"Files are in {folder}{hint}", highlight=False, soft_wrap=True)

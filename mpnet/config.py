@@ -51,8 +51,9 @@ class RunConfig(BaseModel):
         folders from before there were any still belong to their runs.
         """
         unasked: dict[str, Any] = {"device": True, "data_root": True}
+        unasked["benchmark"] = {"partial_data"}  # the data tell by themselves
         if self.benchmark.get("class_order") is None:
-            unasked["benchmark"] = {"class_order"}
+            unasked["benchmark"] |= {"class_order"}
         if not self.plugins:
             unasked["plugins"] = True
         unasked["training"] = self._idle_settings()
@@ -75,6 +76,7 @@ class RunConfig(BaseModel):
             "device": True,
             "data_root": True,
             "method": True,
+            "benchmark": {"partial_data"},
             "training": self._idle_settings(),
             **({} if self.plugins else {"plugins": True}),
         }

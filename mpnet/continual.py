@@ -30,22 +30,25 @@ class Results(NamedTuple):
         variance: mean predictive variance of the chosen class.
         selectivity: how the trunk is protected after every task t; None where it is not, or not
             yet.
+        data_sets: of each task, where tasks are of several ones; else empty.
     """
 
     R: Matrix
     calibration_error: Matrix
     variance: Matrix
     selectivity: list[Selectivity | None]
+    data_sets: tuple[str, ...] = ()
 
     @property
     def matrices(self) -> dict[str, Matrix]:
         """The fields that are matrices, by name."""
-        return {name: value for name, value in self._asdict().items() if name != "selectivity"}
+        others = ("selectivity", "data_sets")
+        return {name: value for name, value in self._asdict().items() if name not in others}
 
     def copy(self) -> "Results":
         """A copy that is safe from what a run does next."""
         matrices = {name: matrix.copy() for name, matrix in self.matrices.items()}
-        return Results(**matrices, selectivity=list(self.selectivity))
+        return Results(**matrices, selectivity=list(self.selectivity), data_sets=self.data_sets)
 
 
 TaskEnd = Callable[[int, Results], None]
@@ -100,7 +103,8 @@ class _Run:
         self.method = config.build_method(self.stream).to(device)
         n_tasks = len(self.stream)
         R, error, variance = (np.full((n_tasks, n_tasks), np.nan) for _ in range(3))
-        self.results = Results(R, error, variance, selectivity=[None] * n_tasks)
+        unknown: list[Selectivity | None] = [None] * n_tasks
+        self.results = Results(R, error, variance, unknown, self.stream.data_sets)
         self.task = 0
         self.trainer: TaskTrainer | None = None
         saved = checkpoints.load(self.identity) if checkpoints else None
@@ -198,7 +202,9 @@ class _Run:
         matrices = {name: matrix.numpy() for name, matrix in saved}
         known = state.get("selectivity", self.results.selectivity)  # older states have none
         selectivity = [None if one is None else Selectivity.from_dict(one) for one in known]
-        self.results = Results(**matrices, selectivity=selectivity)
+        self.results = Results(
+            **matrices, selectivity=selectivity, data_sets=self.stream.data_sets
+        )
         self.method.load_state_dict(state["method"])
         if state["trainer"] is not None:
             self.trainer = self._new_trainer()

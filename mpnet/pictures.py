@@ -11,18 +11,22 @@ from matplotlib.figure import Figure
 
 _COLOURS = "cividis"  # the same to colour-blind eyes; grows evenly in brightness
 _INCHES_PER_TASK = 0.62
+_INCHES_PER_LETTER = 0.085
 
 Values = npt.NDArray[np.float64]
 
 
-def heat_map(R: Values | Sequence[Sequence[float | None]], title: str) -> bytes:
+def heat_map(
+    R: Values | Sequence[Sequence[float | None]], title: str, data_sets: Sequence[str] = ()
+) -> bytes:
     """An accuracy matrix as a PNG: row t is the state after task t, one percentage per cell."""
     values = np.array(R, dtype=float)  # None becomes NaN, which is drawn blank
-    figure, axes = _sheet(max(3.0, _INCHES_PER_TASK * len(values)))
+    left = 0.7 + _INCHES_PER_LETTER * max(map(len, data_sets), default=0)
+    figure, axes = _sheet(max(3.0, _INCHES_PER_TASK * len(values)), left)
     low, high = _limits(values)
     axes.imshow(values, cmap=_COLOURS, vmin=low, vmax=high)
     _write_percentages(axes, values, (low + high) / 2)
-    _name_axes(axes, len(values))
+    _name_axes(axes, len(values), data_sets)
     axes.set_title(title, fontsize=10, loc="left", parse_math=False)
     buffer = io.BytesIO()
     FigureCanvasAgg(figure)
@@ -30,11 +34,11 @@ def heat_map(R: Values | Sequence[Sequence[float | None]], title: str) -> bytes:
     return buffer.getvalue()
 
 
-def _sheet(side: float) -> tuple[Figure, Axes]:
+def _sheet(side: float, left: float) -> tuple[Figure, Axes]:
     """Square axes at a fixed place: a layout engine takes longer than all the drawing."""
-    width, height = side + 1.0, side + 1.0
+    width, height = left + side + 0.3, side + 1.0
     figure = Figure(figsize=(width, height), dpi=100)
-    box = (0.7 / width, 0.55 / height, side / width, side / height)
+    box = (left / width, 0.55 / height, side / width, side / height)
     return figure, figure.add_axes(box)
 
 
@@ -51,10 +55,11 @@ def _write_percentages(axes: Axes, values: Values, middle: float) -> None:
         axes.text(i, t, text, ha="center", va="center", color=colour, fontsize=9)
 
 
-def _name_axes(axes: Axes, n_tasks: int) -> None:
-    names = [str(i + 1) for i in range(n_tasks)]
-    axes.set_xticks(range(n_tasks), names)
-    axes.set_yticks(range(n_tasks), names)
+def _name_axes(axes: Axes, n_tasks: int, data_sets: Sequence[str]) -> None:
+    numbers = [str(i + 1) for i in range(n_tasks)]
+    axes.set_xticks(range(n_tasks), numbers)
+    names = [f"{i + 1} {name}" for i, name in enumerate(data_sets)]
+    axes.set_yticks(range(n_tasks), names or numbers)
     axes.set_xlabel("accuracy on task (%)")
     axes.set_ylabel("after training task")
     axes.spines[:].set_visible(False)

@@ -30,6 +30,15 @@ class _Loader(yaml.SafeLoader):
     A key that stands twice in a block is an error, where PyYAML would keep the last.
     """
 
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> str:
+        """Join the two halves of a character, as JSON writes rare ones; half of one is no text."""
+        text = str(super().construct_scalar(node))
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            must = "text must be of whole characters, without half of a surrogate pair"
+            raise yaml.constructor.ConstructorError(None, None, must, node.start_mark) from None
+
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """Refuse numbers that nothing here can take, and nobody read."""
         if len(node.value) > _MOST_DIGITS:

@@ -51,25 +51,31 @@ def write_results(folder: Path, config: RunConfig, results: Results) -> None:
     }
     if any(results.selectivity):
         by_task["selectivity_by_task"] = [one and one.as_dict() for one in results.selectivity]
+    if results.data_sets:
+        by_task["data_set_by_task"] = list(results.data_sets)
     content = {**summary_line(results), **by_task, "split": config.split, "seed": config.seed}
     R = results.R
     (folder / RESULT).write_text(json_text(content, indent=2) + "\n")
     (folder / CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
-    (folder / "R.csv").write_text(csv_of(as_lists(R)))
-    (folder / "R.png").write_bytes(picture(R, config))
+    (folder / "R.csv").write_text(csv_of(as_lists(R), results.data_sets))
+    (folder / "R.png").write_bytes(picture(results, config))
     (folder / "environment.json").write_text(json.dumps(environment(), indent=2) + "\n")
 
 
-def picture(R: Matrix, config: RunConfig) -> bytes:
+def picture(results: Results, config: RunConfig) -> bytes:
     """R as a heat map."""
     from mpnet.pictures import heat_map  # Matplotlib takes a second: not at the start
 
-    return heat_map(R, f"{config.split} accuracy, seed {config.seed}")
+    title = f"{config.split} accuracy, seed {config.seed}"
+    return heat_map(results.R, title, results.data_sets)
 
 
-def csv_of(R: Sequence[Sequence[float | None]]) -> str:
+def csv_of(R: Sequence[Sequence[float | None]], data_sets: Sequence[str] = ()) -> str:
     """One row per trained task; empty above the diagonal."""
-    head = ",".join(["after_task", *(f"task_{i + 1}" for i in range(len(R)))])
+    names = [
+        f"task_{i + 1}_{name}".rstrip("_") for i, name in enumerate(data_sets or [""] * len(R))
+    ]
+    head = ",".join(["after_task", *names])
     rows = [
         ",".join([str(t + 1), *("" if value is None else repr(value) for value in row)])
         for t, row in enumerate(R)
@@ -77,18 +83,20 @@ def csv_of(R: Sequence[Sequence[float | None]]) -> str:
     return "\n".join([head, *rows]) + "\n"
 
 
-def table(R: Matrix, config: RunConfig) -> Table:
+def table(results: Results, config: RunConfig) -> Table:
     """R in percent, coloured."""
+    R = results.R
     method, benchmark = config.method["name"], config.benchmark["name"]
     shown = Table(
         title=f"{method} on {benchmark}: {config.split} accuracy in %, seed {config.seed}",
         caption=f"ACC {metrics.acc(R):.2%}   BWT {metrics.bwt(R):+.2%}",
     )
     shown.add_column("after")
-    for i in range(len(R)):
-        shown.add_column(f"task {i + 1}", justify="right")
+    sets = results.data_sets or [""] * len(R)
+    for i, name in enumerate(sets):
+        shown.add_column(f"task {i + 1}\n{name}".rstrip(), justify="right")
     for t, row in enumerate(R):
-        shown.add_row(f"task {t + 1}", *(_cell(value) for value in row))
+        shown.add_row(f"task {t + 1} {sets[t]}".rstrip(), *(_cell(value) for value in row))
     return shown
 
 

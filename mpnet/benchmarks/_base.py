@@ -76,6 +76,9 @@ class Task:
     """One task: what is trained on, what picks the best weights, and the one split that is judged.
 
     In a run that evaluates `validation` the last two are the same and no test data are loaded.
+
+    Args:
+        data_set: the set that the task is of, where tasks are of several ones; else empty.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Task:
     evaluation: Split
     prepare: Preparation
     is_augmented: bool = False
+    data_set: str = ""
 
     def __post_init__(self) -> None:
         """Check the examples once, so that training need not do it in every step."""
@@ -144,6 +148,11 @@ class TaskStream:
         """The shape of an image: (channels, height, width)."""
         first = self.tasks[0]
         return tuple(first.prepare(first.train.images(slice(1))).shape[1:])
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """The data set of each task; nothing where all are of the same one."""
+        return tuple(task.data_set for task in self.tasks) if self.tasks[0].data_set else ()
 
     @property
     def n_classes(self) -> list[int]:

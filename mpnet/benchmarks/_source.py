@@ -6,12 +6,27 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Lt
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
 from torch import Tensor
 
 from mpnet import datasets
 from mpnet.benchmarks._base import EvaluationSplit, Split, Task
 from mpnet.benchmarks._class_orders import group_name
 from mpnet.benchmarks._preparation import Preparation
+from mpnet.registry import did_you_mean
+
+
+def _known(names: Sequence[str]) -> Sequence[str]:
+    """The names of data sets, if all are.
+
+    Raises:
+        PydanticCustomError: one is not.
+    """
+    if unknown := [name for name in names if name not in datasets.DATASETS]:
+        hints = [f"no '{name}'; {did_you_mean(name, datasets.DATASETS)}" for name in unknown]
+        raise PydanticCustomError("data_set", f"must name data sets ({' '.join(hints)})")
+    return names
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,7 @@ class Source:
         validation_share: of every class of the training part, held out for validation.
         split_seed: decides which images are held out; the run's seed does not matter.
         max_train_per_class: use only so many images of each class, validation included.
+        partial_data: the data sets that may have other numbers of images than is known of them.
     """
 
     split: EvaluationSplit
@@ -31,10 +47,11 @@ class Source:
     validation_share: Annotated[float, Gt(0), Lt(1)] = 0.15
     split_seed: Annotated[int, Ge(0), Lt(2**63)] = 0
     max_train_per_class: Annotated[int, Ge(2), Lt(2**31)] | None = None
+    partial_data: Annotated[Sequence[str], AfterValidator(_known)] = ()
 
     def base(self, name: str | datasets.Dataset) -> "Base":
         """A data set, its training part split once and for all its classes."""
-        known = datasets.load(name, "train", self.data_root)
+        known = self._load(name, "train")
         pool, labels = torch.from_numpy(known.images), torch.from_numpy(known.labels)
         generator = torch.Generator().manual_seed(self.split_seed)
         if self.max_train_per_class is None:
@@ -45,11 +62,15 @@ class Source:
         train, validation = (_Part(pool, labels, chosen[i]) for i in (rest, held_out))
         evaluation = validation
         if self.split == "test":
-            hidden = datasets.load(name, "test", self.data_root)
+            hidden = self._load(name, "test")
             hidden_labels = torch.from_numpy(hidden.labels)
             everything = torch.arange(len(hidden_labels))
             evaluation = _Part(torch.from_numpy(hidden.images), hidden_labels, everything)
         return Base(train, validation, evaluation)
+
+    def _load(self, which: str | datasets.Dataset, part: datasets.Part) -> datasets.Images:
+        name = which if isinstance(which, str) else which.name
+        return datasets.load(which, part, self.data_root, name in self.partial_data)
 
 
 @dataclass(frozen=True)
@@ -62,7 +83,7 @@ class _Part:
 
     def of_classes(self, classes: Sequence[int]) -> Split:
         """The examples of some classes, labelled by their place among them."""
-        place = torch.full((int(self.labels.max()) + 1,), -1)
+        place = torch.full((max(int(self.labels.max()), *classes) + 1,), -1)
         place[torch.tensor(classes)] = torch.arange(len(classes))
         places = place[self.labels[self.index]]
         return Split(self.pool, self.index[places >= 0], places[places >= 0])

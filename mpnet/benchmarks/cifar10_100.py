@@ -1,5 +1,6 @@
 """Five tasks of two CIFAR10 classes and five of twenty CIFAR100 classes, in turn."""
 
+from dataclasses import replace
 from typing import Literal
 
 from mpnet.benchmarks._base import BENCHMARKS, TaskStream
@@ -44,4 +45,5 @@ def cifar10_100(
         base = source.base(name)
         groups = class_groups(n_classes, 5, class_order)
         tasks[name] = base.class_tasks(groups, base.preparation(), is_augmented=True)
-    return TaskStream(tuple(tasks[name][i] for name, i in _ORDERS[order]))
+    chosen = [replace(tasks[name][i], data_set=name) for name, i in _ORDERS[order]]
+    return TaskStream(tuple(chosen))

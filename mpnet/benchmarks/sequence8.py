@@ -1,6 +1,7 @@
 """Eight data sets, each a task: everything as 32x32 RGB, nothing augmented."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from mpnet.benchmarks._base import BENCHMARKS, TaskStream
@@ -70,7 +71,8 @@ def sequence8(
             missing.append(str(error))
             continue
         prepare = base.preparation(size=32, n_channels=3)
-        tasks.append(base.task(name, range(dataset(name).n_classes), prepare))
+        task = base.task(name, range(dataset(name).n_classes), prepare)
+        tasks.append(replace(task, data_set=name))
     if missing:
         hint = "benchmark.sets lists the sets to use, if these are not wanted."
         raise DataMissing("\n".join([*missing, hint]))

@@ -23,10 +23,11 @@ EXAMPLES = """examples:
   python -m mpnet.datasets --root /data        look in another place
   MPNET_DATA=/data python -m mpnet.datasets    likewise
 
-The exit code is 0 if all sets are there, 1 if one is missing or unreadable, 2 for wrong arguments.
+The exit code is 0 if all sets are there and whole, 1 if one is missing, partial or damaged, 2 for
+wrong arguments.
 """
 
-_STATE_COLOURS = {"present": "green", "missing": "yellow", "unreadable": "red"}
+_STATE_COLOURS = {"present": "green", "partial": "yellow", "missing": "yellow", "damaged": "red"}
 _CHECKSUM_COLOURS = {"ok": "green", "differs": "red", "unknown": "dim"}
 
 
@@ -52,7 +53,11 @@ def main(arguments: list[str] | None = None) -> int:
     for row in rows:
         if row.advice:
             console.print(f"\n{row.advice}", markup=False, highlight=False, soft_wrap=True)
-    return 0 if all(row.state == "present" for row in rows) else 1
+    if all(row.state == "present" for row in rows):
+        return 0
+    where = f"\nMPNET_DATA names the folder of all data sets; here it is {root}."
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,10 +105,11 @@ def _cells(row: Status) -> list[str]:
 
 
 def _count(row: Status, part: Part) -> str:
-    counts = row.counts.get(part)
+    counts, known = row.counts.get(part), row.known.get(part)
     if counts is None:
-        return "" if row.state == "missing" else "not read yet"
-    return f"{counts.images:,}\n{counts.smallest_class:,}-{counts.largest_class:,}"
+        return "not read yet" if row.state in ("present", "partial") else ""
+    whole = f" of {known:,}" if row.state == "partial" and known != counts.images else ""
+    return f"{counts.images:,}{whole}\n{counts.smallest_class:,}-{counts.largest_class:,}"
 
 
 if __name__ == "__main__":

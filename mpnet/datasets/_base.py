@@ -1,7 +1,7 @@
 """What every raw data set has: where its files lie, how they are read, how to get them."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -63,11 +63,32 @@ class Download(NamedTuple):
     fetch: Callable[[Path, Part], object]
 
 
+class KnownSize(NamedTuple):
+    """How many images a whole set has.
+
+    Args:
+        train: in the training part.
+        test: in the test part.
+        is_balanced: whether each class has equally many.
+        n_unreadable: how many of them nobody can read, in both parts together.
+    """
+
+    train: int
+    test: int
+    is_balanced: bool = False
+    n_unreadable: int = 0
+
+    def of(self, part: Part) -> int:
+        """The number of images of a part."""
+        return self.train if part == "train" else self.test
+
+
 @dataclass(frozen=True)
 class Dataset:
     """A raw data set; layouts in order of preference, `how_to_get` is a sentence for a person.
 
-    A download, if there is one, brings the files of the first layout.
+    A download, if there is one, brings the files of the first layout. Without a known size
+    nobody can tell whether a set is whole.
     """
 
     name: str
@@ -76,6 +97,7 @@ class Dataset:
     how_to_get: str
     layouts: tuple[Layout, ...]
     download: Download | None = None
+    known_size: KnownSize | None = None
 
     def layout(self, root: Path, part: Part) -> Layout | None:
         """The preferred one of those whose files are all there, if any."""
@@ -83,12 +105,16 @@ class Dataset:
 
     def missing(self, root: Path, part: Part, reason: str = "") -> DataMissing:
         """The error that says what is expected where and how to get it."""
-        expected = "\n  or ".join(_expected(way, root, part) for way in self.layouts)
         return DataMissing(
-            f"data set '{self.name}', part '{part}': there must be\n  {expected}\n"
+            f"data set '{self.name}', part '{part}': there must be\n  "
+            f"{self.expected(root, (part,))}\n"
             f"but there is not{f' ({reason})' if reason else ''}. {self.how_to_get} "
             f"MPNET_DATA names the folder of all data sets; here it is {root}."
         )
+
+    def expected(self, root: Path, parts: Sequence[Part]) -> str:
+        """The files that are not there, one in a line, for each way in which they may lie."""
+        return "\n  or ".join(_expected(way, root, parts) for way in self.layouts)
 
 
 DATASETS: Registry[Callable[[], Dataset]] = Registry("data set")
@@ -107,9 +133,10 @@ def dataset(name: str) -> Dataset:
     return member
 
 
-def _expected(layout: Layout, root: Path, part: Part) -> str:
+def _expected(layout: Layout, root: Path, parts: Sequence[Part]) -> str:
     """The files of a layout that are not there, one per line."""
-    absent = [file for file in layout.files[part] if not (root / file.path).exists()]
+    files = dict.fromkeys(file for part in parts for file in layout.files[part])
+    absent = [file for file in files if not (root / file.path).exists()]
     return "\n  and ".join(describe(file, root) for file in absent)
 
 

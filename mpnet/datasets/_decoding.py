@@ -93,7 +93,7 @@ def _unreadable(
     where = ", ".join(str(root / file.path) for file in layout.files[part])
     return DataMissing(
         f"data set '{dataset.name}', part '{part}': {where} must be readable, but is not: "
-        f"{reason}. Delete or replace it. {dataset.how_to_get}"
+        f"{reason}. It is damaged: replace it or get it again. {dataset.how_to_get}"
     )
 
 
@@ -101,5 +101,6 @@ def _damaged(dataset: Dataset, root: Path, file: SourceFile) -> DataMissing:
     path = root / file.path
     return DataMissing(
         f"data set '{dataset.name}': there must be {describe(file, root)}, but the file there has "
-        f"{path.stat().st_size:,} bytes, md5 {md5(path)}. Delete it. {dataset.how_to_get}"
+        f"{path.stat().st_size:,} bytes, md5 {md5(path)}. It is damaged: delete it and get it "
+        f"again. {dataset.how_to_get}"
     )

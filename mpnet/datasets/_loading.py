@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ from mpnet.datasets._base import (
     dataset,
     files_below,
 )
+from mpnet.datasets._counts import counts, shortfall
 from mpnet.datasets._decoding import decode, fault
-from mpnet.errors import ConfigError
+from mpnet.errors import ConfigError, DataMissing
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -32,17 +34,50 @@ _logger = logging.getLogger(__name__)
 _VERSION = "v1"  # of the decoded files; another reading of the sources needs another version
 
 
-def load(which: str | Dataset, part: Part, root: str | Path | None = None) -> Images:
+def load(
+    which: str | Dataset,
+    part: Part,
+    root: str | Path | None = None,
+    may_be_partial: bool = False,
+) -> Images:
     """A part of a data set, which is registered if it is given by its name.
 
     The arrays are private copies-on-write of shared pages.
+
+    Raises:
+        DataMissing: it is not there, is damaged, or has not the known number of images.
     """
     if part not in PARTS:
         raise ConfigError(f"data set '{which}': part must be 'train' or 'test', but got '{part}'.")
     description = dataset(which) if isinstance(which, str) else which
     folder = data_root(root)
     cached = decoded_copy(description, folder, part)
-    return cached if cached is not None else _first_use(description, folder, part)
+    images = cached if cached is not None else _first_use(description, folder, part)
+    wrong = shortfall(description, part, counts(description, images))
+    if wrong is not None and not may_be_partial:
+        raise _partial(description, part, folder, wrong)
+    if wrong is not None:
+        _tell_once(f"data set '{description.name}', part '{part}': partial data: {wrong}.")
+    return images
+
+
+def _partial(dataset: Dataset, part: Part, root: Path, wrong: str) -> DataMissing:
+    return DataMissing(
+        f"data set '{dataset.name}', part '{part}', in {root}: {wrong}. {partial_advice(dataset)}"
+    )
+
+
+def partial_advice(dataset: Dataset) -> str:
+    """What to do about a set that is not the whole one."""
+    return (
+        f"{dataset.how_to_get} Or use what is there: benchmark.partial_data=[{dataset.name}] "
+        "says so, and is kept with the results."
+    )
+
+
+@cache
+def _tell_once(line: str) -> None:
+    _logger.warning("%s", line)
 
 
 def decoded_copy(dataset: Dataset, root: Path, part: Part) -> Images | None:

@@ -1,6 +1,6 @@
 """CIFAR10: 60,000 colour photographs of ten kinds of things, 32x32."""
 
-from mpnet.datasets._base import DATASETS, Dataset, SourceFile
+from mpnet.datasets._base import DATASETS, Dataset, KnownSize, SourceFile
 from mpnet.datasets._torchvision import cifar_layout, download_of
 
 _URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
@@ -27,4 +27,5 @@ def cifar10() -> Dataset:
         "md5 c58f30108f718f92721af3b95e74349a) and unpack it in the data root.",
         layouts=(cifar_layout("CIFAR10", _FILES),),
         download=download_of("CIFAR10", _URL),
+        known_size=KnownSize(50_000, 10_000, is_balanced=True),
     )

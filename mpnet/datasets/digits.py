@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpnet.datasets._base import DATASETS, Dataset, Images, Layout, Part
+from mpnet.datasets._base import DATASETS, Dataset, Images, KnownSize, Layout, Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +21,7 @@ def digits() -> Dataset:
         shape=(1, 8, 8),
         how_to_get="It comes with scikit-learn.",
         layouts=(Layout({"train": (), "test": ()}, _read),),
+        known_size=KnownSize(1_438, 359),
     )
 
 

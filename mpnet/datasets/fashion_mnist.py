@@ -1,6 +1,6 @@
 """FashionMNIST: 70,000 pictures of clothes, 28x28 grey."""
 
-from mpnet.datasets._base import DATASETS, Dataset
+from mpnet.datasets._base import DATASETS, Dataset, KnownSize
 from mpnet.datasets._torchvision import download_of, idx_layout
 
 _MIRROR = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
@@ -23,4 +23,5 @@ def fashion_mnist() -> Dataset:
         "unpack it with gunzip.",
         layouts=(idx_layout("FashionMNIST", _MD5),),
         download=download_of("FashionMNIST", f"{_MIRROR}train-labels-idx1-ubyte.gz"),
+        known_size=KnownSize(60_000, 10_000, is_balanced=True),
     )

@@ -7,14 +7,30 @@ from pathlib import Path
 
 import numpy as np
 
-from mpnet.datasets._base import DATASETS, Dataset, Download, Images, Layout, Part, SourceFile
+from mpnet.datasets._base import (
+    DATASETS,
+    Dataset,
+    Download,
+    Images,
+    KnownSize,
+    Layout,
+    Part,
+    SourceFile,
+)
 from mpnet.datasets._downloading import scratch
 from mpnet.datasets._pickles import features_and_labels
 from mpnet.datasets._pictures import Picture, files_in, read_pictures
-from mpnet.datasets._torchvision import torchvision_class
+from mpnet.datasets._torchvision import download_and_unpack
 
 _N_CLASSES = 43
 _URL = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
+_PUBLISHED: dict[Part, dict[str, str]] = {  # archives and their checksums
+    "train": {"GTSRB_Final_Training_Images.zip": "f33fd80ac59bff73c82d25ab499e03a3"},
+    "test": {
+        "GTSRB_Final_Test_Images.zip": "c7e4e6327067d32654124b0fe9e82185",
+        "GTSRB_Final_Test_GT.zip": "fe31e9c9270bbcd7b84b7f21a9d9d9e5",
+    },
+}
 _FOLDERS: dict[Part, tuple[SourceFile, ...]] = {
     "train": (SourceFile("gtsrb/GTSRB/Training/"),),
     "test": (SourceFile("gtsrb/GTSRB/Final_Test/Images/"), SourceFile("gtsrb/GT-final_test.csv")),
@@ -45,7 +61,7 @@ _THREE_PICKLES = {**_PICKLES, "train": (*_PICKLES["train"], SourceFile("gtsrb/va
 
 @DATASETS.register("gtsrb")
 def gtsrb() -> Dataset:
-    """12,630 test images; for training 26,640 in torchvision's archive, 39,209 in the pickles.
+    """39,209 training and 12,630 test images; torchvision's archive has 26,640 for training.
 
     Published results on the sequence of eight sets use the pickles.
     """
@@ -53,22 +69,25 @@ def gtsrb() -> Dataset:
         name="gtsrb",
         n_classes=_N_CLASSES,
         shape=(3, 32, 32),
-        how_to_get=f"It is downloaded on first use; or fetch the archives from {_URL}, or take "
-        "train.p, valid.p and test.p of Udacity's traffic-sign course, or unpack the official "
-        "archives in the data root.",
+        how_to_get="It is downloaded on first use; or unpack "
+        f"{', '.join([*_PUBLISHED['train'], *_PUBLISHED['test']])} of {_URL} in the data root, "
+        "or take train.p, valid.p and test.p of Udacity's traffic-sign course. torchvision's "
+        "GTSRB-Training_fixed.zip has 26,640 of the training images, train.p alone 34,799.",
         layouts=(
+            Layout(_OFFICIAL, _from_official),
+            Layout(_THREE_PICKLES, partial(_from_pickles, _THREE_PICKLES)),
             Layout(_FOLDERS, _from_folders),
             Layout(_ARCHIVES, _from_archives),
-            Layout(_THREE_PICKLES, partial(_from_pickles, _THREE_PICKLES)),
             Layout(_PICKLES, partial(_from_pickles, _PICKLES)),
-            Layout(_OFFICIAL, _from_official),
         ),
         download=Download((f"{_URL}GTSRB_Final_Test_GT.zip",), _fetch),
+        known_size=KnownSize(39_209, 12_630),
     )
 
 
 def _fetch(folder: Path, part: Part) -> None:
-    torchvision_class("GTSRB")(folder, split=part, download=True)
+    for name, md5 in _PUBLISHED[part].items():
+        download_and_unpack(f"{_URL}{name}", folder, md5)
 
 
 def _from_folders(root: Path, part: Part) -> Images:

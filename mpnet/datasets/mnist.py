@@ -1,6 +1,6 @@
 """MNIST: 70,000 handwritten digits, 28x28 grey."""
 
-from mpnet.datasets._base import DATASETS, Dataset
+from mpnet.datasets._base import DATASETS, Dataset, KnownSize
 from mpnet.datasets._torchvision import download_of, idx_layout
 
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -23,4 +23,5 @@ def mnist() -> Dataset:
         "unpack it with gunzip.",
         layouts=(idx_layout("MNIST", _MD5),),
         download=download_of("MNIST", f"{_MIRROR}train-labels-idx1-ubyte.gz"),
+        known_size=KnownSize(60_000, 10_000),
     )

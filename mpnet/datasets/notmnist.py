@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mpnet.datasets._base import DATASETS, Dataset, Images, Layout, Part, SourceFile
+from mpnet.datasets._base import DATASETS, Dataset, Images, KnownSize, Layout, Part, SourceFile
 from mpnet.datasets._pickles import features_and_labels
 from mpnet.datasets._pictures import pictures_of_classes, read_pictures, tenth_as_test
 
@@ -28,6 +28,7 @@ def notmnist() -> Dataset:
             Layout({"train": _FOLDER, "test": _FOLDER}, _from_folder),
             Layout(_PICKLES, _from_pickles),
         ),
+        known_size=KnownSize(16_853, 1_873, n_unreadable=2),
     )
 
 

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
-from mpnet.datasets._base import DATASETS, Dataset, Download, Images, Layout, Part, SourceFile
+from mpnet.datasets._base import (
+    DATASETS,
+    Dataset,
+    Download,
+    Images,
+    KnownSize,
+    Layout,
+    Part,
+    SourceFile,
+)
 from mpnet.datasets._torchvision import torchvision_class
 
 _URL = "http://ufldl.stanford.edu/housenumbers/"
@@ -24,6 +33,7 @@ def svhn() -> Dataset:
         how_to_get=f"It is downloaded on first use; or fetch each file from {_URL}.",
         layouts=(Layout(_FILES, _read),),
         download=Download((f"{_URL}test_32x32.mat",), _fetch),
+        known_size=KnownSize(73_257, 26_032),
     )
 
 

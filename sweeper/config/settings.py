@@ -140,8 +140,9 @@ def bind_block(kind: type[Kind], raw: object, where: str, faults: list[str]) -> 
     except ValidationError as error:
         faults.extend(_explained(error, kind, where))
         wrong = {fault["loc"][0] for fault in error.errors() if fault["loc"]}
-    good = {k: v for k, v in raw.items() if k not in wrong} if isinstance(raw, dict) else {}
-    return kind.model_validate(good)
+    if not wrong or not isinstance(raw, dict):  # the whole block is no good
+        return kind()
+    return kind.model_validate({k: v for k, v in raw.items() if k not in wrong})
 
 
 def _explained(error: ValidationError, kind: type[_Block], where: str) -> list[str]:

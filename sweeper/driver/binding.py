@@ -7,6 +7,7 @@ from typing import Any
 from mpnet.benchmarks import BENCHMARKS
 from mpnet.config import RunConfig, options_of, parse_run
 from mpnet.cost import Need, expected_seconds, least_memory, measured_need
+from mpnet.datasets import data_root
 from mpnet.errors import ConfigError, DataMissing
 from mpnet.machine import count_gpus, free_device_memory, memory, name_of
 from mpnet.training import TrainingSettings
@@ -135,6 +136,11 @@ def _benchmarks(sweep: Sweep) -> Iterator[Mapping[str, Any]]:
             continue  # told with its run
 
 
+def as_reruns(configurations: Sequence[RunConfig]) -> list[RunConfig]:
+    """The same runs on the test sets."""
+    return [configuration.model_copy(update={"split": "test"}) for configuration in configurations]
+
+
 def data_faults(configurations: Sequence[RunConfig]) -> Iterator[str]:
     """What is wrong with the data of every benchmark, each read once, as a trial will read it."""
     for configuration in {_benchmark(c): c for c in configurations}.values():
@@ -178,15 +184,17 @@ def node_faults(configurations: Sequence[RunConfig]) -> list[str]:
 
 
 def _benchmark(configuration: RunConfig) -> str:
-    return configuration.model_dump_json(include={"benchmark", "data_root"})
+    where = data_root(configuration.data_root)
+    return f"{where} {configuration.model_dump_json(include={'benchmark', 'split'})}"
 
 
 def n_tasks(configuration: RunConfig) -> int:
     """The tasks of a benchmark; its data are read, once in a process."""
-    key = _benchmark(configuration)
-    if key not in _N_TASKS:
-        _N_TASKS[key] = len(configuration.build_stream())
-    return _N_TASKS[key]
+    for known in (configuration, *as_reruns([configuration])):  # the tasks are the same
+        if (key := _benchmark(known)) in _N_TASKS:
+            return _N_TASKS[key]
+    _N_TASKS[_benchmark(configuration)] = n = len(configuration.build_stream())
+    return n
 
 
 _N_TASKS: dict[str, int] = {}  # by benchmark

@@ -231,10 +231,12 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
     faults = list(opened.sweep.faults)
     is_whole = not faults  # else neither data nor a cluster are asked for
     missing: tuple[str, ...] = ()
-    configurations, share = [], Share(1, 0, 1)
+    configurations, read, share = [], [], Share(1, 0, 1)
     try:
         configurations = binding.check(opened.sweep)
-        missing = tuple(binding.data_faults(configurations)) if is_whole else ()
+        has_reruns = opened.sweep.select.top > 0  # which read the test sets
+        read = binding.as_reruns(configurations) if has_reruns else configurations
+        missing = tuple(binding.data_faults(read)) if is_whole else ()
         if is_whole and not missing and options.address is None:
             faults += binding.network_faults(configurations, f"{opened.sweep.name}: run")
     except SweepError as error:
@@ -250,7 +252,7 @@ def prepare(opened: OpenedSweep, options: Options) -> PreparedSweep:
         faults += notify_faults(opened.sweep.settings.notify)
     if options.address is not None and not (faults or missing):
         places = {"sweep.storage": opened.storage, "--output": str(opened.folder)}
-        faults += nodes.faults(nodes.Needs(places, uri, configurations))
+        faults += nodes.faults(nodes.Needs(places, uri, read))
     if faults:
         raise SweepError("\n".join(faults))
     return PreparedSweep(opened, uri, configurations, share, missing)

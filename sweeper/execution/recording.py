@@ -73,7 +73,8 @@ class Recorder:
         # Means over seeds are newer than what the last seed came to.
         self.task(last, n_tasks * len(seeds) + (len(seeds) > 1))
         if self._log is not None:
-            for path, content in self._files(seeds, outcome["R"]).items():
+            data_sets = outcome.get("data_sets", [])
+            for path, content in self._files(seeds, outcome["R"], data_sets).items():
                 self._log.artifact(path, content)
 
     def close(self, status: str, reason: str = "") -> None:
@@ -86,7 +87,9 @@ class Recorder:
         if self._log is not None:
             self._log.metrics({f"{prefix}/{name}": value for name, value in values.items()}, step)
 
-    def _files(self, seeds: Sequence[int], matrices: Sequence[Any]) -> dict[str, str | bytes]:
+    def _files(
+        self, seeds: Sequence[int], matrices: Sequence[Any], data_sets: Sequence[str]
+    ) -> dict[str, str | bytes]:
         from mpnet.pictures import heat_map  # Matplotlib takes a second: not at the start
 
         configuration = self._subject.configuration
@@ -98,8 +101,8 @@ class Recorder:
         for seed, R in zip(seeds, matrices, strict=True):
             name = f"R_seed{seed}" if len(seeds) > 1 else "R"
             title = f"{configuration.split} accuracy, seed {seed}"
-            files |= {f"{name}.json": json.dumps(R), f"{name}.csv": csv_of(R)}
-            files[f"{name}.png"] = heat_map(R, title)
+            files |= {f"{name}.json": json.dumps(R), f"{name}.csv": csv_of(R, data_sets)}
+            files[f"{name}.png"] = heat_map(R, title, data_sets)
         return files
 
     def _about(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def rerun_record(trial: FrozenTrial) -> RerunRecord:
 
 def _common(trial: FrozenTrial) -> dict[str, Any]:
     outcome = trial.user_attrs.get(OUTCOME, {})
-    by_seed = ("seeds", "R", "selectivity", "first_tasks")
+    listed = ("seeds", "R", "data_sets", "selectivity", "first_tasks")
     # Written before the end, and without a meaning if its driver died between the two.
     has_reason = trial.state in (TrialState.FAIL, TrialState.PRUNED)
     return {
@@ -80,5 +80,5 @@ def _common(trial: FrozenTrial) -> dict[str, Any]:
         "reason": trial.user_attrs.get(REASON) if has_reason else None,
         "shown": tuple(trial.user_attrs.get(SHOWN, ())) if has_reason else (),
         "curves": outcome.get("curves", ()),
-        **{name: tuple(outcome.get(name, ())) for name in by_seed},
+        **{name: tuple(outcome.get(name, ())) for name in listed},
     }

@@ -94,7 +94,8 @@ def markdown(facts: Facts, about: Mapping[str, str]) -> str:
     rows = [[entry.text for entry in _row(facts, place, t, {})] for place, t in shown]
     R = mean_matrix(facts.best.R) if facts.best and facts.best.R else []
     template = jinja_environment().get_template("page.md")
-    return template.render(**_context(facts, about), rows=rows, R=R)
+    tasks = facts.best.task_names if facts.best else []
+    return template.render(**_context(facts, about), rows=rows, R=R, tasks=tasks)
 
 
 def part(facts: Facts, name: str) -> str:

@@ -30,6 +30,7 @@ def matrices(facts: Facts) -> Figure:
     """Panels of R on one colour scale."""
     name, title = "matrices", "Accuracy matrices R of the best"
     panels = _panels(facts)
+    tasks = max((trial.task_names for trial in facts.ranked), key=len, default=[])
     if not panels:
         return Figure(name, title, "Left out: no finished trial has an accuracy matrix.")
     n_rows = -(-len(panels) // 2)
@@ -37,16 +38,17 @@ def matrices(facts: Facts) -> Figure:
         n_rows, 2, subplot_titles=[label for label, _ in panels], vertical_spacing=0.28 / n_rows
     )
     for place, (_, R) in enumerate(panels):
-        sheet.add_trace(_heat(R), row=place // 2 + 1, col=place % 2 + 1)
-    _style(sheet, [R for _, R in panels])
+        sheet.add_trace(_heat(R, tasks[: len(R)]), row=place // 2 + 1, col=place % 2 + 1)
+    _style(sheet, [R for _, R in panels], tasks)
     if len(panels) % 2:  # the last place is empty
         sheet.update_xaxes(visible=False, row=n_rows, col=2)
         sheet.update_yaxes(visible=False, row=n_rows, col=2)
     return Figure(name, title, _ABOUT_MATRICES, div(sheet, name, 60 + 360 * n_rows))
 
 
-def _style(sheet: go.Figure, shown: Sequence[Matrix]) -> None:
-    plain = {"dtick": 1, "showgrid": False, "zeroline": False}
+def _style(sheet: go.Figure, shown: Sequence[Matrix], tasks: Sequence[str]) -> None:
+    places = [*range(1, len(tasks) + 1)]
+    plain = {"tickvals": places, "ticktext": tasks, "showgrid": False, "zeroline": False}
     sheet.update_xaxes(title_text="task", **plain)
     sheet.update_yaxes(title_text="after task", autorange="reversed", **plain)
     low, high = _colour_limits(shown)
@@ -67,7 +69,7 @@ def _panels(facts: Facts) -> list[tuple[str, Matrix]]:
     return panels
 
 
-def _heat(R: Matrix) -> go.Heatmap:
+def _heat(R: Matrix, names: Sequence[str]) -> go.Heatmap:
     tasks = list(range(1, len(R) + 1))
     percent = [[None if value is None else 100 * value for value in row] for row in R]
     digits = ".1f" if len(R) > 5 else ".2f"
@@ -78,7 +80,9 @@ def _heat(R: Matrix) -> go.Heatmap:
         coloraxis="coloraxis",
         texttemplate=f"%{{z:{digits}}}",
         textfont={"size": 11 if len(R) > 5 else 13},
-        hovertemplate="task %{x} after task %{y}: %{z:.2f} %<extra></extra>",
+        customdata=[[(row, column) for column in names] for row in names],
+        hovertemplate="task %{customdata[1]} after task %{customdata[0]}: %{z:.2f} %"
+        "<extra></extra>",
         hoverongaps=False,
         xgap=1,
         ygap=1,
@@ -110,9 +114,11 @@ def _mark_tasks(chart: go.Figure, trial: TrialRecord, epochs: int) -> None:
     """A line where a task begins, half a step before its first epoch, and a name above it."""
     above = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
     dotted = {"dash": "dot", "color": GREY, "width": 1}
-    for t in range(len(trial.R[0])):
+    for t, name in enumerate(trial.task_names):
         begin = _first_step(trial) + t * epochs - 0.5
-        chart.add_annotation(x=begin + epochs / 2, text=f"task {t + 1}", **above)
+        number, _, data_set = name.partition(" ")
+        text = "<br>".join(filter(None, [f"task {number}", data_set]))
+        chart.add_annotation(x=begin + epochs / 2, text=text, **above)
         if t:
             chart.add_vline(begin, line=dotted)
 

@@ -26,6 +26,7 @@ class Record:
         metrics: of a finished one, means over its seeds: acc, bwt, bwt_gem, forgetting, ...
         seeds: one per repeat.
         R: one accuracy matrix per seed.
+        data_sets: of each task, where tasks are of several ones; else empty.
         curves: one per seed: [step, loss, validation accuracy], step counting epochs over tasks.
         selectivity: one list per seed, what is known after each task; empty where a method does
             not protect single weights, or did not say so yet.
@@ -45,6 +46,7 @@ class Record:
     metrics: Mapping[str, float] = field(default_factory=dict)
     seeds: tuple[int, ...] = ()
     R: tuple[Matrix, ...] = ()
+    data_sets: tuple[str, ...] = ()
     curves: Sequence[list[list[float]]] = ()
     selectivity: tuple[list[Selectivity], ...] = ()
     first_tasks: tuple[Origin, ...] = ()
@@ -57,6 +59,13 @@ class Record:
     def run_key(self) -> str:
         """What its MLflow run and its kept runs are found by."""
         return f"{self.stage}-{self.key}"
+
+    @property
+    def task_names(self) -> list[str]:
+        """The numbers of the tasks of R, each with its data set if it has one."""
+        n_tasks = len(self.R[0]) if self.R else 0
+        sets = self.data_sets or [""] * n_tasks
+        return [f"{i + 1} {sets[i]}".rstrip() for i in range(n_tasks)]
 
     @property
     def seconds_saved(self) -> float:

@@ -19,6 +19,9 @@ FOUND = [  # by hand, in their smallest form; what the fuzzer finds belongs here
     Launch(json.dumps(SMALL), ["space=5"], "out", {}),
     Launch(json.dumps(SMALL), ["run.epochs=!!timestamp x"], "out", {}),
     Launch(json.dumps(SMALL), [], "loop", {}),
+    Launch(json.dumps({**SMALL, "select": {"\U00010000": 0}}), [], "out", {}),
+    Launch(json.dumps({**SMALL, "select": {"\ud800": 0}}), [], "out", {}),
+    Launch(json.dumps(SMALL), ["select.\ud800=0"], "out", {}),
 ]
 
 
@@ -53,7 +56,8 @@ def answer(launch: Launch, place: Path) -> int:
     assert code in (0, 2)
     assert code == 0 or error.getvalue().strip()
     assert "Traceback" not in error.getvalue()
-    assert {path.name for path in place.iterdir()} == before
+    made = {launch.environment.get("MPNET_DATA")}  # a cache may be made where one is asked for
+    assert {path.name for path in place.iterdir()} - made == before - made
     return code
 
 

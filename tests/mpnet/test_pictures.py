@@ -50,3 +50,10 @@ def test_drawing_leaves_the_global_state_of_pyplot_alone() -> None:
         "matplotlib.pyplot" not in sys.modules
         or not sys.modules["matplotlib.pyplot"].get_fignums()
     )
+
+
+def test_data_sets_take_room_beside_the_matrix_and_not_from_it() -> None:
+    plain, named = (
+        opened(heat_map(matrix(2), "R", names)).size for names in ((), ("fashion_mnist", "svhn"))
+    )
+    assert named[0] > plain[0] and named[1] == plain[1]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from mpnet.errors import ConfigError
 from mpnet.reading import dump_yaml, parse_yaml, read_composed, read_yaml, set_value
@@ -63,6 +64,15 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str, key: str)
     with pytest.raises(ConfigError, match=f"{key} stands twice in a block") as error:
         read_yaml(path)
     assert str(error.value).startswith(f"{path}: ")
+
+
+def test_a_character_that_json_writes_in_two_halves_is_one() -> None:
+    assert parse_yaml('{"\\ud83d\\ude00": "\\ud800\\udc00"}') == {"\U0001f600": "\U00010000"}
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(yaml.YAMLError, match="without half of a surrogate pair"):
+        parse_yaml('key: "\\ud800"')
 
 
 def test_a_merged_block_of_yaml_itself_may_be_changed() -> None:

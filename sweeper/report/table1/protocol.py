@@ -33,6 +33,7 @@ RULES = (
     Rule("training.second_moment", "parameter", "reading"),
     Rule("training.precision", "float32", "reading"),
     Rule("benchmark.max_train_per_class", None, "paper", "all"),
+    Rule("benchmark.partial_data", [], "paper", "none"),
     Rule("benchmark.class_order", None, "paper", "ascending"),
     Rule("benchmark.validation_share", 0.15, "paper"),
     Rule("network.hidden", [800, 800], "paper"),

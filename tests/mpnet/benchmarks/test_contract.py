@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mpnet.benchmarks import BENCHMARKS, Source, Task, TaskStream
+from mpnet.benchmarks._source import _Part
 from mpnet.config import options_of
 from mpnet.datasets import DATASETS, dataset
 from mpnet.errors import DataMissing
@@ -27,6 +28,7 @@ EXPECTED = {
 }
 OF_FOLDERS = {"image_folder"}  # nothing without one: its own suite makes some
 NAMES = [name for name in BENCHMARKS if name not in OF_FOLDERS]
+SMALL = {"partial_data": tuple(DATASETS)}  # the sets are tiny, and a run must say that it knows
 every_benchmark = pytest.mark.parametrize("name", NAMES)
 
 
@@ -49,7 +51,7 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _stream(name: str, root: Path, split: str = "validation", **options: object) -> TaskStream:
-    source = Source(split, str(root), **options)  # type: ignore[arg-type]
+    source = Source(split, str(root), **SMALL, **options)  # type: ignore[arg-type]
     return BENCHMARKS[name](source)
 
 
@@ -97,9 +99,9 @@ def test_validation_is_15_percent_of_every_class(name: str, data_root: Path) -> 
 def test_a_run_that_evaluates_validation_needs_no_test_file(
     name: str, data_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def poisoned(set_name: str, part: str, root: object) -> object:
+    def poisoned(set_name: str, part: str, *options: object) -> object:
         assert part == "train", f"the test part of {set_name} was read"
-        return load(set_name, part, root)
+        return load(set_name, part, *options)
 
     from mpnet import datasets
 
@@ -142,19 +144,20 @@ def test_training_images_are_normalised_over_the_whole_set(name: str, data_root:
 @pytest.mark.parametrize("n_tasks", [2, 5])
 @pytest.mark.parametrize("name", ["split_mnist", "split_cifar10"])
 def test_a_set_can_be_cut_into_two_or_five(name: str, n_tasks: int, data_root: Path) -> None:
-    stream = BENCHMARKS[name](Source("validation", str(data_root)), n_tasks=n_tasks)
+    stream = BENCHMARKS[name](Source("validation", str(data_root), **SMALL), n_tasks=n_tasks)
     assert stream.n_classes == [10 // n_tasks] * n_tasks
 
 
 def test_mnist_can_be_one_task_of_ten_classes(data_root: Path) -> None:
-    stream = BENCHMARKS["split_mnist"](Source("validation", str(data_root)), n_tasks=1)
+    stream = BENCHMARKS["split_mnist"](Source("validation", str(data_root), **SMALL), n_tasks=1)
     assert stream.n_classes == [10]
 
 
 def test_permutations_differ_by_task_and_are_the_same_in_every_process(data_root: Path) -> None:
     script = (
         "import sys; from mpnet.benchmarks import BENCHMARKS, Source;"
-        "stream = BENCHMARKS['permuted_mnist'](Source('validation', sys.argv[1]));"
+        "stream = BENCHMARKS['permuted_mnist'](Source('validation', sys.argv[1],"
+        "partial_data=['mnist']));"
         "print([task.prepare.permutation.tolist() for task in stream])"
     )
     command = [sys.executable, "-c", script, str(data_root)]
@@ -163,6 +166,18 @@ def test_permutations_differ_by_task_and_are_the_same_in_every_process(data_root
     assert json.loads(shown) == [order.tolist() for order in own if order is not None]
     assert len({tuple(order) for order in json.loads(shown)}) == 10
     assert all(sorted(order) == list(range(784)) for order in json.loads(shown))
+
+
+def test_tasks_of_several_data_sets_know_theirs(data_root: Path) -> None:
+    assert _stream("sequence8", data_root).data_sets[:3] == ("facescrub", "mnist", "cifar100")
+    assert _stream("cifar10_100", data_root).data_sets == ("cifar10", "cifar100") * 5
+    assert _stream("split_mnist", data_root).data_sets == ()
+
+
+def test_classes_that_a_partial_set_has_no_images_of_are_no_error(data_root: Path) -> None:
+    part = _stream("permuted_mnist", data_root)[0].train
+    few = _Part(part.pool, part.labels % 3, part.index)
+    assert set(few.of_classes(range(10)).labels.tolist()) == {0, 1, 2}
 
 
 def test_missing_sets_are_all_named_with_the_way_to_run_without_them(tmp_path: Path) -> None:
@@ -185,7 +200,7 @@ Held = dict[str, set[bytes]]  # part of a task -> its images
 
 
 def _ordered(name: str, root: Path, class_order: int | None, **options: object) -> TaskStream:
-    return BENCHMARKS[name](Source("test", str(root)), class_order=class_order, **options)
+    return BENCHMARKS[name](Source("test", str(root), **SMALL), class_order=class_order, **options)
 
 
 def _by_class(stream: TaskStream) -> list[Held]:
@@ -252,7 +267,7 @@ def test_the_fingerprint_tells_class_orders_apart(name: str, data_root: Path) ->
 
 @every_order
 def test_without_a_class_order_classes_ascend(name: str, data_root: Path) -> None:
-    first = BENCHMARKS[name](Source("test", str(data_root)))[0]
+    first = BENCHMARKS[name](Source("test", str(data_root), **SMALL))[0]
     assert first.name == "0-1"
     labels = np.load(data_root / "decoded" / f"{_first_set(name)}-test-v1-labels.npy")
     assert torch.equal(first.evaluation.labels, torch.from_numpy(labels[labels < 2]))
@@ -265,7 +280,9 @@ def test_a_class_order_is_the_same_in_every_process_whatever_was_drawn_there(
     script = (
         "import sys, torch; torch.manual_seed(99); torch.rand(7);"
         "from mpnet.benchmarks import BENCHMARKS, Source;"
-        "stream = BENCHMARKS[sys.argv[1]](Source('test', sys.argv[2]), class_order=5);"
+        "from mpnet.datasets import DATASETS;"
+        "stream = BENCHMARKS[sys.argv[1]](Source('test', sys.argv[2],"
+        "partial_data=[*DATASETS]), class_order=5);"
         "print(stream.fingerprint())"
     )
     command = [sys.executable, "-c", script, name, str(data_root)]

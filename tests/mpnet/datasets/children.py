@@ -19,7 +19,7 @@ def load_and_report(root: Path, answers: "Queue[Answer]") -> None:
     _leave_out_the_rest_of_mpnet()
     from mpnet.datasets import load
 
-    held = load("svhn", "train", root)
+    held = load("svhn", "train", root, may_be_partial=True)
     answers.put((int(held.images.sum()), held.labels.tolist()))
 
 
@@ -34,7 +34,7 @@ def die_while_writing(root: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     np.save = half  # type: ignore[assignment]
-    load("svhn", "train", root)
+    load("svhn", "train", root, may_be_partial=True)
 
 
 def _leave_out_the_rest_of_mpnet() -> None:

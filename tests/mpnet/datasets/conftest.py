@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import pickle
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,27 @@ import numpy.typing as npt
 import pytest
 import scipy.io
 
-from mpnet.datasets import Images, Part
+from mpnet.datasets import PARTS, Images, Part, dataset, load
 
 Array = npt.NDArray[Any]
+
+
+def load_partial(name: str, part: Part, root: Path | None = None) -> Images:
+    """A hand-made set: the test's own numbers of images, and the word that says so."""
+    return load(name, part, root, may_be_partial=True)
+
+
+def write_decoded(root: Path, name: str, parts: Sequence[Part] = PARTS) -> None:
+    """Decoded copies of the size of a whole set; black, so that they take no room on the disk."""
+    described = dataset(name)
+    assert described.known_size is not None
+    (root / "decoded").mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        n = described.known_size.of(part)
+        stem = root / "decoded" / f"{name}-{part}-v1"
+        np.save(f"{stem}-labels.npy", np.arange(n, dtype=np.int64) % described.n_classes)
+        shape = (n, *described.shape)
+        np.lib.format.open_memmap(f"{stem}-images.npy", "w+", np.uint8, shape)  # type: ignore[no-untyped-call]
 
 
 def random_images(n: int, *shape: int, n_classes: int = 10, seed: int = 0) -> Images:

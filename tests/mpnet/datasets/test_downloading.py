@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torchvision.datasets as official
 
-from mpnet.datasets import _downloading, load, mnist, svhn
+from mpnet.datasets import _downloading, mnist, svhn
 from mpnet.errors import DataMissing
 from tests.mpnet.datasets.conftest import idx_files, md5, packed, random_images
+from tests.mpnet.datasets.conftest import load_partial as load
 
 TRAIN, TEST = random_images(25, 1, 28, 28), random_images(15, 1, 28, 28, seed=1)
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from mpnet.datasets import Images, data_root, dataset, load
+from mpnet.datasets import Images, data_root, dataset
 from mpnet.datasets._loading import decoded_copy
 from mpnet.errors import ConfigError
 from tests.mpnet.datasets import children
+from tests.mpnet.datasets.conftest import load_partial as load
 from tests.mpnet.datasets.conftest import random_images, write_svhn
 
 EXPECTED = random_images(30, 3, 32, 32)

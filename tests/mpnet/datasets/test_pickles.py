@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpnet.datasets import load
 from mpnet.datasets._pickles import features_and_labels
 from mpnet.errors import DataMissing
+from tests.mpnet.datasets.conftest import load_partial as load
 from tests.mpnet.datasets.conftest import random_images, write_pickle
 
 HELD = random_images(20, 1, 32, 32)

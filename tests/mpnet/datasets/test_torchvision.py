@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torchvision.datasets as official
 
-from mpnet.datasets import Part, cifar10, cifar100, dataset, gtsrb, load, svhn
+from mpnet.datasets import Part, cifar10, cifar100, dataset, gtsrb, svhn
 from mpnet.datasets import fashion_mnist as fashion_module
 from mpnet.datasets import mnist as mnist_module
 from mpnet.datasets._base import SourceFile
 from mpnet.errors import DataMissing
 from tests.mpnet.datasets.conftest import idx_files, md5, random_images, write_pickle
+from tests.mpnet.datasets.conftest import load_partial as load
 
 TRAIN, TEST = random_images(25, 1, 28, 28), random_images(15, 1, 28, 28, seed=1)
 
@@ -49,7 +50,13 @@ def test_a_cut_idx_file_is_refused_with_both_checksums(idx_set: tuple[str, Path]
     path.write_bytes(whole[:-5])
     with pytest.raises(DataMissing) as error:
         load(name, "train", raw.parents[1])
-    for fact in (str(path), md5(whole), md5(whole[:-5]), f"{len(whole) - 5:,} bytes", "Delete it"):
+    for fact in (
+        str(path),
+        md5(whole),
+        md5(whole[:-5]),
+        f"{len(whole) - 5:,} bytes",
+        "It is damaged: delete it and get it again.",
+    ):
         assert fact in str(error.value)
 
 
@@ -100,5 +107,8 @@ def test_the_checksums_of_svhn_are_torchvisions(part: Part) -> None:
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_the_checksums_of_gtsrb_are_torchvisions(part: Part) -> None:
     source = inspect.getsource(official.GTSRB.download)
-    for file in gtsrb.gtsrb().layouts[1].files[part]:
+    (archives,) = [way for way in gtsrb.gtsrb().layouts if way.files[part][0].md5]
+    for file in archives.files[part]:
         assert Path(file.path).name in source and str(file.md5) in source
+    for name, checksum in gtsrb._PUBLISHED["test"].items():
+        assert name in source and checksum in source

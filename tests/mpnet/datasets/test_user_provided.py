@@ -12,8 +12,9 @@ import torchvision.datasets as official
 import torchvision.transforms.v2.functional as transforms
 from PIL import Image
 
-from mpnet.datasets import Images, Part, load
+from mpnet.datasets import Images, Part
 from mpnet.errors import DataMissing
+from tests.mpnet.datasets.conftest import load_partial as load
 from tests.mpnet.datasets.conftest import random_images, write_pickle, write_svhn
 
 

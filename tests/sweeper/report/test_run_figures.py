@@ -69,3 +69,19 @@ def test_the_ends_of_the_colours_are_at_least_a_percent_apart(
     _, layout = drawn(matrices(facts_of(sweep_of(), [finished(0, 0.9, 0.0, R=(R,))], [])))
     ends = layout["coloraxis"]
     assert (ends["cmin"], ends["cmax"]) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_figures_name_the_data_set_of_each_task() -> None:
+    trial = finished(0, 0.9, 0.0, data_sets=("svhn", "mnist"))
+    facts = facts_of(sweep_of(), [trial], [])
+    _, layout = drawn(matrices(facts))
+    assert layout["xaxis"]["ticktext"] == layout["yaxis"]["ticktext"] == ["1 svhn", "2 mnist"]
+    _, layout = drawn(curves(facts))
+    texts = [note["text"] for note in layout["annotations"]]
+    assert texts == ["task 1<br>svhn", "task 2<br>mnist"]
+
+
+def test_tasks_of_one_data_set_have_numbers_alone() -> None:
+    facts = facts_of(sweep_of(), [finished(0, 0.9, 0.0)], [])
+    _, layout = drawn(matrices(facts))
+    assert layout["xaxis"]["ticktext"] == ["1", "2"]
