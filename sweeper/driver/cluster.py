@@ -193,7 +193,7 @@ def share(
     if fits == 0:
         have = "; ".join(amounts(*node) for node in machine)
         raise SweepError(
-            f"sweep.resources: one node must have {amounts(cpu, gpu)} free, but there is {have}; "
+            f"sweep.resources: one node must have {amounts(cpu, gpu)} free, but there are {have}; "
             "ask for less, or `auto`."
         )
     return Share(cpu, gpu, min(fits, concurrency or fits))

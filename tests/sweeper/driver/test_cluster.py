@@ -45,8 +45,8 @@ def test_concurrency_is_an_upper_bound() -> None:
 @pytest.mark.parametrize(
     ("asked", "machine", "words"),
     [
-        ({"cpu": 9}, LAPTOP, "9 CPUs and 0 GPUs free, but there is 8 CPUs and 0 GPUs;"),
-        ({"gpu": 1}, LAPTOP, "1 CPU and 1 GPU free, but there is 8 CPUs and 0 GPUs;"),
+        ({"cpu": 9}, LAPTOP, "9 CPUs and 0 GPUs free, but there are 8 CPUs and 0 GPUs;"),
+        ({"gpu": 1}, LAPTOP, "1 CPU and 1 GPU free, but there are 8 CPUs and 0 GPUs;"),
         ({"gpu": 0.5}, LAPTOP, "0.5 GPUs free"),
         ({"cpu": 20}, CLUSTER, "16 CPUs and 4 GPUs; 8 CPUs and 1 GPU; 4 CPUs and 0 GPUs;"),
         ({"gpu": 2}, SERVER, "a trial trains on one GPU and others would stand idle, but got 2;"),

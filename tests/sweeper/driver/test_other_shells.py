@@ -80,6 +80,8 @@ def assert_it_is_stopped_and_goes_on(command: Command, *options: str) -> None:
     assert len(command.finished()) == 4
     assert "none does; it is finished" in typed("stop", other.folder, code=2)
     assert "small: finished" in typed("status", other.folder)
+    again = command.run(*options)
+    assert "This sweep is finished; nothing was changed. Another --output starts anew" in again
 
 
 def test_a_sweep_is_watched_paused_and_stopped_from_another_shell(tmp_path: Path) -> None:

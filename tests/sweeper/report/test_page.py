@@ -120,6 +120,7 @@ def test_the_commands_and_the_file_are_there(page: Page) -> None:
 
 def test_the_markdown_has_the_same_numbers(report: Report) -> None:
     assert "| **test** | **95.00 ± 2.00%** | **-4.00 ± 2.00%** | 3 seeds |" in report.markdown
+    assert "Accuracy matrix R on validation data in %" in report.markdown
     assert "| task 2 | 90.00 | 98.00 |" in report.markdown
     assert "| 1 | 2 | finished | 94.00 | -2.00 | lra |" in report.markdown
 
