@@ -127,6 +127,17 @@ def part_of(dotted: str) -> str:
     return part if (folder / f"{part}.py").exists() or (folder / part).is_dir() else "__init__"
 
 
+def graph(package: str) -> str:
+    """The parts of a package and who imports whom, as a Mermaid diagram."""
+    edges = {
+        (part_of(".".join(path.with_suffix("").parts)), part_of(name))
+        for path in FILES
+        for name in imports_of(path)
+        if path.parts[0] == name.split(".")[0] == package
+    }
+    return "\n".join(["graph TD", *(f"  {a} --> {b}" for a, b in sorted(edges) if a != b)])
+
+
 def forbidden_imports(path: Path, names: list[str]) -> list[str]:
     """Those of the imported names that have no business in this file."""
     places = [(name, ALLOWED.get(name.split(".")[0])) for name in names]
@@ -256,6 +267,16 @@ def test_an_import_to_the_right_is_found(path: str, name: str) -> None:
     assert imports_to_the_right(Path(path), ["torch", "mpnet.errors", name]) == [name]
 
 
+def test_the_graph_of_a_package_has_who_imports_whom_and_nothing_backwards() -> None:
+    lines = graph("sweeper").splitlines()
+    assert "  driver --> ledger" in lines
+    assert "  ledger --> driver" not in lines
+
+
 def test_an_import_that_brings_pytorch_is_found() -> None:
     names = ["mpnet.metrics.acc", "mpnet.config.RunConfig", "mpnet.run"]
     assert heavy_imports(Path("sweeper/results/facts.py"), names) == names[1:]
+
+
+if __name__ == "__main__":
+    print(graph(sys.argv[1]))
