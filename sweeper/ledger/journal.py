@@ -41,7 +41,7 @@ class JournalFile(BaseJournalBackend):
         self._threads = threading.RLock()
         self._file: BinaryIO | None = None  # while several lines are written together
         self._is_urgent = False  # whether something in it must be on the disk at once
-        self._on_its_way: Future[None] | None = None  # to the disk, while the driver goes on
+        self._on_its_way: list[Future[None]] = []  # to the disk, while the driver goes on
         self._n_trials = Counter[int]()  # that were given out, by study
         self.lost: list[str] = []  # by damage, in words
         self._start_over()
@@ -154,13 +154,13 @@ class JournalFile(BaseJournalBackend):
 
     def _to_disk(self, file: BinaryIO) -> None:
         is_urgent, self._is_urgent = self._is_urgent, False
-        earlier, self._on_its_way = self._on_its_way, None
-        if earlier is not None:
-            earlier.result()
         if is_urgent:
             os.fsync(file.fileno())
-        else:
-            self._on_its_way = _disk.submit(_sync_and_close, os.dup(file.fileno()))
+        for one in [one for one in self._on_its_way if is_urgent or one.done()]:
+            self._on_its_way.remove(one)
+            one.result()
+        if not is_urgent:
+            self._on_its_way.append(_disk.submit(_sync_and_close, os.dup(file.fileno())))
 
 
 def _sync_and_close(file: int) -> None:
