@@ -174,10 +174,9 @@ def test_tasks_of_several_data_sets_know_theirs(data_root: Path) -> None:
     assert _stream("split_mnist", data_root).data_sets == ()
 
 
-def test_classes_that_a_partial_set_has_no_images_of_are_no_error(data_root: Path) -> None:
-    part = _stream("permuted_mnist", data_root)[0].train
-    few = _Part(part.pool, part.labels % 3, part.index)
-    assert set(few.of_classes(range(10)).labels.tolist()) == {0, 1, 2}
+def test_classes_that_a_partial_set_has_no_images_of_are_no_error() -> None:
+    few = _Part(torch.zeros(6, 1, 1, 1), torch.arange(6) % 3, torch.arange(6))
+    assert few.of_classes(range(10)).labels.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_missing_sets_are_all_named_with_the_way_to_run_without_them(tmp_path: Path) -> None:
