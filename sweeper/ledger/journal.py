@@ -7,7 +7,6 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,7 +26,6 @@ from sweeper.ledger.mending import (
 )
 
 _log = logging.getLogger(__name__)
-_disk = ThreadPoolExecutor(1, "disk")  # a thread that waits for it, so that nobody else has to
 
 
 class JournalFile(BaseJournalBackend):
@@ -41,7 +39,6 @@ class JournalFile(BaseJournalBackend):
         self._threads = threading.RLock()
         self._file: BinaryIO | None = None  # while several lines are written together
         self._is_urgent = False  # whether something in it must be on the disk at once
-        self._on_its_way: list[Future[None]] = []  # to the disk, while the driver goes on
         self._n_trials = Counter[int]()  # that were given out, by study
         self.lost: list[str] = []  # by damage, in words
         self._start_over()
@@ -134,8 +131,8 @@ class JournalFile(BaseJournalBackend):
     def together(self) -> Iterator[BinaryIO]:
         """Wait for the disk at most once for all that is written in this context.
 
-        An end is there when the context is left, with all before it. A beginning gets there a
-        moment later; should the disk refuse it, the next context says so.
+        An end is there when the context is left, with all before it. A beginning alone waits for
+        nothing: it gets there with the next end, or when the system writes by itself.
         """
         with self._threads:
             if self._file is not None:
@@ -144,34 +141,18 @@ class JournalFile(BaseJournalBackend):
             if self.n_read and not self._path.exists():  # a lock would make the folder anew
                 raise FileNotFoundError(errno.ENOENT, "the ledger is gone", str(self._path))
             with self._lock, self._path.open("ab+") as self._file:
-                before = _drop_half_line(self._file)
+                _drop_half_line(self._file)
                 try:
                     yield self._file
                 finally:
                     file, self._file = self._file, None
-                    if file.tell() > before:
-                        self._to_disk(file)
-
-    def _to_disk(self, file: BinaryIO) -> None:
-        is_urgent, self._is_urgent = self._is_urgent, False
-        if is_urgent:
-            os.fsync(file.fileno())
-        for one in [one for one in self._on_its_way if is_urgent or one.done()]:
-            self._on_its_way.remove(one)
-            one.result()
-        if not is_urgent:
-            self._on_its_way.append(_disk.submit(_sync_and_close, os.dup(file.fileno())))
+                    if self._is_urgent:
+                        self._is_urgent = False
+                        os.fsync(file.fileno())
 
 
-def _sync_and_close(file: int) -> None:
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-def _drop_half_line(file: BinaryIO) -> int:
-    """Remove what a writer that died, or had no space, left of a line; gives the size then."""
+def _drop_half_line(file: BinaryIO) -> None:
+    """Remove what a writer that died, or had no space, left of a line."""
     size = end = file.seek(0, os.SEEK_END)
     while end > 0:
         file.seek(end - 1)
@@ -180,4 +161,4 @@ def _drop_half_line(file: BinaryIO) -> int:
         end -= 1
     if end < size:
         file.truncate(end)
-    return file.seek(0, os.SEEK_END)
+    file.seek(0, os.SEEK_END)
