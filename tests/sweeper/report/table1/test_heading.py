@@ -111,3 +111,12 @@ def test_the_head_counts_the_cells_that_have_results() -> None:
         "Mean ± sample deviation over 3 test seeds; "
         "1 of the paper's 91 cells have test results of ours."
     )
+
+
+def test_the_head_says_what_reruns_draw_by_their_seed_and_that_the_paper_did_not() -> None:
+    select = {"seeds": 3, "reseed": ["split", "class_order"]}
+    table = table_of([recorded({"name": "ewc"}, select=select)])
+    text = " ".join(about(table))
+    assert "Reruns draw split and class order by their own seed, alike in all rows" in text
+    assert "class order by the seed of the rerun (paper: ascending): 2-Split MNIST." in text
+    assert "Reruns draw" not in " ".join(about(table_of([at("ewc")])))
