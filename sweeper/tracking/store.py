@@ -200,7 +200,12 @@ def _http_status(error: Exception) -> int:
 
 
 def described(error: Exception) -> str:
-    """An error in one line without secrets."""
+    """An error in one line without secrets; of a connection, what the system says of it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionError | TimeoutError) and cause.strerror:
+            return f"{type(cause).__name__}: {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
     line = without_password(str(error)).strip().partition("\n")[0]
     return f"{type(error).__name__}: {line[:300].rstrip('.')}"
 

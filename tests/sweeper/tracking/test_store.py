@@ -31,7 +31,10 @@ def test_a_store_in_a_writable_folder_is_fine(sweep: Tracking, tmp_path: Path) -
         ("sqlite:///mlflow.db", "the path must be absolute, as in sqlite:////home/me/mlflow.db."),
         ("sqlite:///{tmp}/file/mlflow.db", "in a writable folder, but {tmp}/file is not"),
         ("sqlite:///{tmp}/file", "an MLflow store must answer, but got DatabaseError"),
-        ("http://127.0.0.1:{port}", "an MLflow store must answer, but got Mlflow"),
+        (
+            "http://127.0.0.1:{port}",
+            "but got ConnectionRefusedError: Connection refused; start",
+        ),
         ("http://me:secret@127.0.0.1:{port}", "must come without user and password"),
         ("nonsense://x", "an MLflow store must answer, but got"),
     ],
