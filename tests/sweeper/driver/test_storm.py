@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
+from getpass import getuser
 from pathlib import Path
 from random import Random
 
@@ -193,8 +194,9 @@ def _alive(place: Path) -> list[str]:
 
 
 def _left(place: Path) -> list[Path]:
-    """Files of launches and folders of Ray's that are there."""
-    return [*place.glob("[!r]*"), *(place / "ray").glob("session_*")]
+    """All that is there but an empty cache of PyTorch's: sessions of Ray, folders of trials."""
+    left = {path.name for path in place.iterdir()} - {"ray", f"torchinductor_{getuser()}"}
+    return [*map(Path, left), *(place / "ray").glob("session_*")]
 
 
 def test_a_storm_of_kills_changes_nothing(tmp_path: Path, server: Server, place: Path) -> None:
