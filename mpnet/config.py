@@ -227,7 +227,8 @@ def _bind(
     """The options, as the member's keyword-only arguments type them, every default filled in."""
     schema = _schema(member)
     try:
-        return schema.model_validate(options).model_dump()
+        bound = schema.model_validate(options)
+        return bound.model_dump(mode="json")  # a tuple is a list, as when it is read back
     except ValidationError as error:
         faults += _explained(error, where, schema, title)
     return {}

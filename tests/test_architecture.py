@@ -30,6 +30,19 @@ ALLOWED = {
     "pandas": ["sweeper/recorded.py"],
 }
 
+# Modules of the sweep service without a test file of their name: what tests them lies there.
+TESTED_ELSEWHERE = {
+    "sweeper/commands/_words.py": "commands/test_commands.py",
+    "sweeper/commands/list.py": "commands/test_status.py",
+    **{
+        f"sweeper/commands/{name}.py": "driver/test_desk.py"
+        for name in ("pause", "resume", "stop")
+    },
+    "sweeper/errors.py": "commands/test_commands.py",
+    "sweeper/report/status.py": "commands/test_status.py",
+    "sweeper/tracking/target.py": "tracking/test_tracking.py",
+}
+
 # What the sweep service may use of mpnet everywhere: it brings no PyTorch. The rest is for
 # those who bind runs or train them.
 LIGHT = (
@@ -201,6 +214,16 @@ def test_no_function_is_longer_than_40_lines(path: Path) -> None:
     ]
     lengths = {f.name: (f.end_lineno or 0) - f.lineno + 1 - _documented(f) for f in functions}
     assert {name: n for name, n in lengths.items() if n > 40} == {}
+
+
+MODULES = [path for path in SWEEPER_FILES if not path.name.startswith("__")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_of_the_service_has_a_test_file_of_its_name(path: Path) -> None:
+    by_name = Path(*path.parts[1:-1], f"test_{path.stem.strip('_')}.py")
+    place = TESTED_ELSEWHERE.get(path.as_posix(), by_name)
+    assert (ROOT / "tests" / "sweeper" / place).exists()
 
 
 def _documented(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

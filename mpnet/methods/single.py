@@ -21,6 +21,8 @@ class SingleTask(VariationalMethod):
         rho_learning_rate: Adam's for rho; None for the one of the means.
     """
 
+    first_task = "single"  # of a network with a trunk for every task
+
     def __init__(
         self,
         network: Network,

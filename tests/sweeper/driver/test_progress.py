@@ -27,13 +27,12 @@ def progress_after(queue: Queue, seconds: float) -> Progress:
 
 
 def test_before_a_tenth_of_a_trial_nothing_can_be_told(queue: Queue) -> None:
-    queue.started(queue.all_now()[0])
+    assert len(queue.all_now()) == 4
     assert progress_after(queue, 60).seconds_left is None
 
 
 def test_what_is_left_takes_as_long_as_what_was_done(queue: Queue) -> None:
     first, *_ = queue.all_now()
-    queue.started(first)
     queue.finish(first)
     left = progress_after(queue, 20).seconds_left  # twice as long as expected
     assert left == pytest.approx(2 * (3 + 2) * WEIGHT, rel=0.01)
@@ -41,7 +40,6 @@ def test_what_is_left_takes_as_long_as_what_was_done(queue: Queue) -> None:
 
 def test_half_a_trial_counts_as_half(queue: Queue) -> None:
     first, *_ = queue.all_now()
-    queue.started(first)
     queue.reported(first, {"step": queue.sweeps[0].n_steps / 2})
     left = progress_after(queue, 5).seconds_left
     assert left == pytest.approx((3.5 + 2) * WEIGHT, rel=0.01)
@@ -49,15 +47,14 @@ def test_half_a_trial_counts_as_half(queue: Queue) -> None:
 
 def test_a_trial_that_is_tried_again_has_done_nothing(queue: Queue) -> None:
     first, *_ = queue.all_now()
-    queue.started(first)
     queue.ended(first, {"crash": "the worker died"})
     assert progress_after(queue, 20).seconds_left is None
 
 
 def test_a_trial_at_work_says_where_it_is_counted_from_one(queue: Queue) -> None:
     first, *_ = queue.all_now()
-    queue.started(first)
     place = {"step": 7, "task": 1, "n_tasks": 5, "epoch": 2, "n_epochs": 10}
     queue.reported(first, {**place, "score": 0.5, "hostname": "node"})
-    [running] = progress_after(queue, 0).running(0)
+    running, *others = progress_after(queue, 0).running(0)
+    assert len(others) == 3
     assert (running.place, running.acc, running.where) == ("task 2/5, epoch 3/10", 0.5, "node")
